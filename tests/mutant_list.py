@@ -690,7 +690,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("covering", "a union of patterns that leaves out points", "frozenset[int]().union", "frozenset.intersection"),
     [LAID],
     ("SequenceCertificate.answers", "another layout than the question's", 'said.agrees(Layout.from_json(self["reading"].get("sequence", {})))', 'True or said.agrees(Layout.from_json(self["reading"].get("sequence", {})))'),
-    ("Layout.require", "states that are none of the bins", "self.cuts", "False"),
+    ("Layout.require", "states that are not among the bins", "self.cuts", "False"),
     ("Layout.sentences", "one row covers several entries, unsaid", "self.end is not None", "False"),
     [LAYOUTS],
     ("unbroken", "transitions across a gap", "b - a > 1", "False"),

@@ -113,7 +113,7 @@ class RequestReused(BudgetRefused):
 
 
 class DataKnown(BudgetRefused):
-    """Data that the ledger knows under another name: a renamed file is no fresh budget."""
+    """Data that the ledger knows under another name: a renamed file does not bring a fresh budget."""
 
 
 class PriorNotPublic(BudgetRefused):

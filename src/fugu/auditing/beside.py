@@ -127,7 +127,7 @@ def _in_folder(folder: Path) -> Exhibit:
         names = ", ".join(repr(file.name) for file in list(documents)[:5])
         raise UsageError(f"the folder holds {len(documents)} certificates ({names}); name the one that is meant")
     if not candidates:
-        raise UsageError(f"there is no certificate in the folder {folder.name!r}")
+        raise UsageError(f"there is not a certificate in the folder {folder.name!r}")
     file, document = next(iter(candidates.items()))
     return Exhibit(document, folder, name=file.name)
 
@@ -169,7 +169,7 @@ def published_checks(found: Exhibit, given: str | os.PathLike[str] | None) -> It
     own = given if given is not None else found.published
     if own is not None and Path(own).name not in {file["name"] for file in wanted} and len(wanted) > 1:
         names = ", ".join(repr(file["name"]) for file in wanted)
-        yield "published file", "fails", f"{Path(own).name!r} is none of the published files: {names}"
+        yield "published file", "fails", f"{Path(own).name!r} is not one of the published files: {names}"
         return
     for file in wanted:
         place = None if found.folder is None else found.folder / file["name"]

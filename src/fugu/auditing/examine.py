@@ -194,7 +194,7 @@ def _answers(release: ReleaseDocument, certificate: RecordsCertificate, place: P
                 _same_sizes(certificate, said, {group: value for group, _, value in own})
                 if any(cell for _, cell, _ in own) or len(own) > len({group for group, _, _ in own}):
                     raise CertificateError(
-                        f"the published file has lines of {brief(query)} that are no numbers of rows"
+                        f"the published file has lines of {brief(query)} that are not numbers of rows"
                     )
             else:
                 raise CertificateError(

@@ -285,10 +285,10 @@ def require_few_steps(values: Sequence[float], ask: Ask) -> None:
 def at_confidence(source: Scenario, ask: Ask, wishes: Wishes) -> Row:
     """The noise of least error for every law that the counts of the reference cannot rule out at 95 %.
 
-    Raises `NotProvable` where the beliefs are no counts of a reference, or have confidence already."""
+    Raises `NotProvable` where the beliefs are not counts of a reference, or have confidence already."""
     counted = None if source.sampled is not None else sampled_of(source)
     if counted is None:
-        raise NotProvable("the beliefs are no counts of a reference, or hold for all that it cannot rule out already")
+        raise NotProvable("the beliefs are not counts of a reference, or hold for all that it cannot rule out already")
     require_few_steps(counted.values, ask)
     found = _least(scales(shapes(with_sets(source, counted).law_pairs()), ask, wishes), ask)
     plain = _least(scales(shapes(source.law_pairs()), ask, wishes), ask)

@@ -156,7 +156,7 @@ def _lattice(families: Sequence[Family], grid: Fraction | None, least: float) ->
         return Lattice(grid)
     held = Lattice.holding([family.points for family in families])
     if held is None:
-        raise NotProvable("the shifts are no short decimals, so they stand on no lattice; rescale the values")
+        raise NotProvable("the shifts are not short decimals, so they stand on no lattice; rescale the values")
     parts = 1 if math.isinf(least) else max(1, math.ceil(FINER * float(held.grid) / least))
     return Lattice(held.grid / parts)
 

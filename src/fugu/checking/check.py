@@ -121,7 +121,7 @@ def check(
             said = tomllib.loads(file.read_text(encoding="utf-8"))
             named, person = said.get("data", {}).get("reference"), said.get("question", {}).get("unit")
         except (OSError, ValueError, AttributeError, RecursionError):
-            raise UsageError(f"{file.name!r} is no scenario file that can be read; fugu init writes one") from None
+            raise UsageError(f"{file.name!r} is not a scenario file that can be read; fugu init writes one") from None
         reference = file.parent / named if reference is None and named is not None else reference
         schema = file if schema is None and not said.keys().isdisjoint(("schema", "sequence")) else schema
         unit = unit or person

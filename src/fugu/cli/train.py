@@ -193,7 +193,7 @@ def _check_private(training: Training, labels: list[Any] | None) -> None:
         raise UnknownName("part of a row for --private", private, PRIVATE)
     if name.startswith("ar1") and labels is not None and private != "features":
         raise NotProvable(
-            f"--prior {name} is about normal numbers, and a label is none: for a classifier give --prior "
+            f"--prior {name} is about normal numbers, and a label is not a number: for a classifier give --prior "
             "mixing:0.3, markov or groups, or keep it with --private features if the labels are public"
         )
 

@@ -357,7 +357,7 @@ def _listed(kind: str, name: str, values: Any, outside: Any, missing: Any, typic
     told = ((_OUT, None if near else outside), (_MISSING, missing), (_UNRULED, typical))
     beyond, *rules = (_rule(name, *one, named if ordered else (*named, OTHER)) for one in told)
     if near and any(math.isnan(number_of(v)) for v in named):
-        raise UsageError(f"column {name!r} has values that are no numbers, so no cell is near one; name a category")
+        raise UsageError(f"column {name!r} has values that are not numbers, so no cell is near one; name a category")
     return dict(zip(_KEYS["ordered"], (named, NEAREST if near else beyond, *rules), strict=True))
 
 

@@ -190,7 +190,7 @@ class Layout:
     def require(self, states: Iterable[object]) -> None:
         """`UsageError` unless these states can come of it: with bins, only theirs."""
         if self.cuts and not set(states) <= {*self.labels, self.between}:
-            raise UsageError("there are states that are none of the bins")
+            raise UsageError("there are states that are not among the bins")
 
     def agrees(self, found: Layout) -> bool:
         """Whether `found`, with columns by name, is this layout on some table."""

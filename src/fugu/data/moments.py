@@ -105,7 +105,7 @@ def placed(seconds: int, origin: date, low: float, high: float | None, step: Fra
 def written(origin: date, step: Fraction, low: float, days: NDArray[Any]) -> NDArray[np.str_]:
     """Days since the origin as dates: each moved to the nearest low + k step, within the years 1 to 9999; NaN as "".
 
-    A step that is no whole number of days gives moments, to the second."""
+    A step that is not a whole number of days gives moments, to the second."""
     known = ~np.isnan(days)
     width = int(step * DAY)
     start = ((origin - EPOCH).days + int(low)) * DAY

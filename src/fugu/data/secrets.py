@@ -124,7 +124,7 @@ def read_protect(protect: object, available: tuple[str, ...]) -> Protect:
             stated = json.loads(protect)
         except (ValueError, RecursionError):
             raise UsageError(
-                'protect begins like JSON and is none; write {"secret": {"column": "value"}, ...}'
+                'protect begins like JSON but is not JSON; write {"secret": {"column": "value"}, ...}'
             ) from None
         return _read_conditions(stated, available)
     if (found := spelt(protect, available)) is not None:

@@ -104,7 +104,7 @@ def check_sampled(certificate: Certificate) -> None:
     sampled = counts_of(certificate.body)
     families = certificate.laws
     if len(families) != 1 or not isinstance(family := families[0], SetFamily):
-        raise CertificateError("the certificate states a confidence, and its beliefs are no sets of laws")
+        raise CertificateError("the certificate states a confidence, and its beliefs are not sets of laws")
     values, lattice = np.array(sampled.values), certificate.lattice
     if lattice is None and (certificate.support is None or not np.array_equal(certificate.support, values)):
         raise CertificateError("the certificate publishes other values than it says were declared")

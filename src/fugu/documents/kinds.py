@@ -47,6 +47,6 @@ def inner(body: Json) -> Promising:
     """The certificate inside a release document, read and checked by its own schema."""
     place = SCHEMAS.get(str(body.get("schema")))
     if place is None or not issubclass(kind := later(place), Promising):
-        raise CertificateError("a release document holds something that is no certificate")
+        raise CertificateError("a release document holds something that is not a certificate")
     document: Promising = kind.parse(body)
     return document

@@ -111,7 +111,7 @@ def load_json(path: str | os.PathLike[str]) -> Any:
         raise
     except (ValueError, RecursionError, MemoryError) as error:
         raise CertificateError(
-            f"{source.name!r} is no certificate (a whole JSON document, OUT.certificate.json); it may be cut off"
+            f"{source.name!r} is not a certificate (a whole JSON document, OUT.certificate.json); it may be cut off"
         ) from error
     check_plain(found)
     return found

@@ -138,7 +138,7 @@ class ReleaseDocument(Document):
         if not self.published:
             raise CertificateError("the document names no published file, so it binds nothing")
         if not is_name(self["data"]["name"]) or (self["data"]["rows"] or 0) < 0:
-            raise CertificateError("the data is not described by a name that is no path, a commitment and its rows")
+            raise CertificateError("the data is not described by a name that is not a path, a commitment and its rows")
         if datetime.fromisoformat(self["date"]).tzinfo is None:
             raise CertificateError("the date of the document has no time zone")
         if (self["certificates"] is None) == (self["withheld"] is None):
@@ -371,7 +371,7 @@ def by_group(stated: Any) -> dict[str, Json]:
             raise CertificateError(f"group {group!r} has two certificates")
         found[group] = dict(body)
     if not found:
-        raise CertificateError("there is no certificate")
+        raise CertificateError("there is not a certificate")
     return found
 
 

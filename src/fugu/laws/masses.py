@@ -107,7 +107,7 @@ class Masses:
         if not valid or len(parts) != count or sum(numerators) != total or total <= 0:
             raise CertificateError("a law in the certificate is not a probability law")
         if not 0 <= error <= 1:
-            raise CertificateError("the error of a law in the certificate is no total variation")
+            raise CertificateError("the error of a law in the certificate is not a total variation")
         return law, float_up(error)
 
     def same_as(self, other: Masses) -> bool:

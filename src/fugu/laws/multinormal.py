@@ -108,7 +108,7 @@ class NormalPair(OnePair):
     def from_json(found: dict[str, Any]) -> NormalPair:
         """What `to_json` wrote; `MultivariateNormal` refuses what is no covariance."""
         if found.get("kind") != _STATED:
-            raise CertificateError("the certificate's laws are no normal laws of vectors")
+            raise CertificateError("the certificate's laws are not normal laws of vectors")
         laws = []
         for law in (found["p"], found["q"]):
             cov = [[read_number(x) for x in row] for row in law["cov"]]

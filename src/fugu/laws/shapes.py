@@ -102,7 +102,7 @@ def _points(pair: LawPair) -> LawPair:
     """Translates as the two point masses that are their worst case."""
     gap = [b - a for a, b in zip(*(cast(Shifted, law).exact for law in (pair.p, pair.q)), strict=True)]
     if any(as_fraction(float(x)) != x for x in gap):
-        raise BadLaw(f"the shift of pair {pair.label!r} is no short decimal; rescale the values so that it is")
+        raise BadLaw(f"the shift of pair {pair.label!r} is not a short decimal; rescale the values so that it is")
     if len(gap) == 1:
         return LawPair(Discrete([0.0]), Discrete([float(gap[0])]), pair.label)
     return LawPair(Discrete([[0.0] * len(gap)]), Discrete([[float(x) for x in gap]]), pair.label)
@@ -157,7 +157,7 @@ def _family(pairs: Sequence[LawPair], union: NDArray[np.float64] | None = None) 
 
 def _counts(law: Law, _: str) -> Counts:
     if not isinstance(law, CellLaw):
-        raise BadLaw(f"a law of cells pairs only with laws of cells, and {type(law).__name__} is none")
+        raise BadLaw(f"a law of cells pairs only with laws of cells, and {type(law).__name__} is not one")
     return law.counts
 
 

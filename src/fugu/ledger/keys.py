@@ -109,7 +109,9 @@ def _read(path: Path) -> str | None:
             raise BadLedger(f"the key of the ledger, {str(place)!r}, cannot be read; check its permissions") from error
         found = _FILE.fullmatch(text)
         if found is None:
-            raise BadLedger(f"{str(place)!r} is no key of a ledger; put the key file there, or move this file away")
+            raise BadLedger(
+                f"{str(place)!r} is not the key of a ledger; put the key file there, or move this file away"
+            )
         return found[1]
     return None
 

@@ -239,7 +239,7 @@ def opened(fd: int, known: Log | None = None) -> Log:
             return Log.begun(base).read_on(fd)
         event, line = event_at(fd, place)
         if event.kind != events.KIND:
-            raise LedgerBroken("the ledger names an event as checkpoint that is none: it was edited or damaged")
+            raise LedgerBroken("the ledger names an event as checkpoint that is not one: it was edited or damaged")
         now = Log(base, 0)._from(event, line, *events.taken(event, partial(at, fd)))
         if at(fd, now.end - 1, 1) != b"\n":
             raise LedgerBroken("the last checkpoint is cut short: the ledger was edited, damaged or truncated")
@@ -335,7 +335,7 @@ def checked(path: Path) -> Path:
 def check_kind(fd: int, path: Path) -> None:
     """A file of another kind is left alone."""
     if not at(fd, 0, BLOCK).startswith(MAGIC):
-        raise BadLedger(f"{path.name!r} is no ledger of fugu; choose another file")
+        raise BadLedger(f"{path.name!r} is not a ledger of fugu; choose another file")
 
 
 def make(path: Path) -> None:

@@ -106,7 +106,7 @@ def declared_block(state: State, name: str, block: str) -> None:
     if canonical(block) not in map(canonical, blocks):
         raise UsageError(
             f"no block {block!r} of data set {name!r}{did_you_mean(block, blocks)}. Blocks are declared when a data "
-            "set is first opened, Ledger(..., blocks=[...]): a new name is no new part of the data"
+            "set is first opened, Ledger(..., blocks=[...]): a new name is not a new part of the data"
         )
 
 
@@ -200,8 +200,8 @@ def _require_new(view: LockedView, given: Opening, fresh: Keyed, anew: bool = Fa
                 continue
             raise DataKnown(
                 f"this data is known to the ledger as {other!r}: {same}. A new name, another column or a part of the "
-                f"columns is no fresh budget; open it with data={other!r}. If these are other people than those of "
-                f"{other!r}, say so: other_people=[{other!r}], --other-people on the command line; the certificate "
+                f"columns does not bring a fresh budget; open it with data={other!r}. If these are other people than "
+                f"those of {other!r}, say so: other_people=[{other!r}], --other-people on the command line; the certificate "
                 "says it too"
             )
         if other == name and same is None and known.marks and not anew:

@@ -114,7 +114,7 @@ def spread_out(family: Family, noise: AtomLaplace) -> Family:
         return family
     where = np.searchsorted(atoms, family.points)
     if not atoms.size or not np.array_equal(atoms[np.minimum(where, atoms.size - 1)], family.points):
-        raise BadNoise("a law has values that are none of the atoms of the noise")
+        raise BadNoise("a law has values that are not atoms of the noise")
     laws = tuple(law.scatter(where, atoms.size) for law in family.laws)
     return Family(atoms, laws, family.pairs, family.labels, family.translates, family.errors)
 
@@ -182,7 +182,7 @@ class SetsAtoms(SetsDecay):
     def pure(self, item: SetFamily, noise: AtomLaplace, epsilon: Fraction) -> list[PairLoss]:
         """As of Laplace noise; every declared value must be an atom."""
         if not np.isin(item.points, np.array(noise.atoms, dtype=np.int64)).all():
-            raise BadNoise("a set of laws has values that are none of the atoms of the noise")
+            raise BadNoise("a set of laws has values that are not atoms of the noise")
         return super().pure(item, noise, epsilon)
 
     def known(self, item: SetFamily, ask: Ask) -> float | None:

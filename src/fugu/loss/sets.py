@@ -145,7 +145,7 @@ class SetsLaplace(SetsDecay):
         """Both in steps; the pure losses of lattice and continuous noise agree."""
         if decimal_step(item.points) is None:
             raise NotProvable(
-                "sets of laws with declared values that are no short decimals: round the values onto a grid"
+                "sets of laws with declared values that are not short decimals: round the values onto a grid"
             )
         whole, unit = in_units(item)
         if noise.silent:

@@ -148,7 +148,7 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
         noise at the points of any lattice that holds all atoms; the Gaussian bounds hold for both."""
         lattice = Lattice.holding([item.points]) if noise.grid is None else Lattice(noise.grid)
         if lattice is None:
-            raise NotProvable("coordinates that are no short decimals stand on no lattice; round them first")
+            raise NotProvable("coordinates that are not short decimals stand on no lattice; round them first")
         step, points = decimal_step(item.points), item.points
         exact = (as_fraction(x) for x in np.unique(points).tolist())
         if step is not None:

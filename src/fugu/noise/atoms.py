@@ -172,7 +172,7 @@ class AtomLaplace(Noise):
         atoms = np.array(self._known(), dtype=np.int64)
         rows, columns = (np.minimum(np.searchsorted(atoms, x), len(atoms) - 1) for x in (at, seen))
         if np.any(atoms[rows] != at):
-            raise BadNoise("a value is none of the atoms of this noise")
+            raise BadNoise("a value is not one of the atoms of this noise")
         with np.errstate(divide="ignore"):
             found = np.log(self.matrix())[rows][:, columns].T.copy()
         found[atoms[columns] != seen] = -np.inf

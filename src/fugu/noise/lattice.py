@@ -83,7 +83,7 @@ class Lattice:
 
     @staticmethod
     def holding(columns: Iterable[NDArray[np.float64]]) -> Lattice | None:
-        """The coarsest lattice that holds every value, read as decimals; None if some value is no short decimal."""
+        """The coarsest lattice that holds every value, read as decimals; None if some value is not a short decimal."""
         arrays = [c.ravel() for c in columns]
         steps = [decimal_step(a) for a in arrays]
         if any(s is None for s in steps) or not arrays:

@@ -120,7 +120,7 @@ def read_whole(x: object) -> int:
         return int(x, 16)
     found = read_number(x)
     if found.denominator != 1 or isinstance(x, float):
-        raise UsageError("what should be a whole number is none")
+        raise UsageError("what should be a whole number is not one")
     return found.numerator
 
 

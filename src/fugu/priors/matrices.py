@@ -163,7 +163,7 @@ def _rows(given: Any, name: str, columns: int) -> Matrix:
     if isinstance(given, bool) or not isinstance(given, Integral):
         return read_matrix(given, name, columns)
     if not 0 <= int(given) < columns:
-        raise UsageError(f"{name}={given} is no attribute: they are numbered from 0 to {columns - 1}")
+        raise UsageError(f"{name}={given} is not an attribute: they are numbered from 0 to {columns - 1}")
     return [[Fraction(int(j == int(given))) for j in range(columns)]]
 
 

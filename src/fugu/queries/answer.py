@@ -98,7 +98,7 @@ class Answer(ReleasedNumbers):
         Returns an `Answer` with the same certificates. Its counts need not be whole; together they are never farther
         from the truth than before, in the sum of squares, though one of them may be. Intervals are those of the noised
         counts, cut to what is possible and widened to hold the new value: each still holds with 95 %. Raises
-        `UsageError` for what is no table of counts, and for margins that do not fit it.
+        `UsageError` for what is not a table of counts, and for margins that do not fit it.
 
         >>> import fugu
         >>> clinic = {"sex": ["F", "M"] * 20, "ward": ["a", "b", "b", "b"] * 10}
@@ -109,7 +109,7 @@ class Answer(ReleasedNumbers):
         (40.0, True)
         """
         if not self.axes:
-            raise UsageError(f"{self.statistic} is no table of counts: its numbers need not add up to anything")
+            raise UsageError(f"{self.statistic} is not a table of counts: its numbers need not add up to anything")
         stated = {group: found.certificate.body["statistic"] for group, found in self.mechanisms.items()}
         sizes = {group: int(about["rows"]) for group, about in stated.items()}
         return replace(self, cells=consistent(self.cells, self.axes, sizes, total, nonnegative, margins))

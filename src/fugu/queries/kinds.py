@@ -140,7 +140,7 @@ class Condition(StatisticKind):
         column, known = question.columns[0], reading.fields[question.columns[0]]
         label = known.label(question.equals)
         if label is None and known.numeric:
-            raise BadTable(f"column {column!r} holds numbers, and {question.equals!r} is none")
+            raise BadTable(f"column {column!r} holds numbers, and {question.equals!r} is not a number")
         if label is None:
             raise UnknownName(f"category of column {column!r}", question.equals, known.values or ())
         return (Is(column, label),), LAPLACE, _WHOLE

@@ -66,7 +66,7 @@ def chain_json(chain: Chain) -> dict[str, Any]:
             **({"confidence": evidence} if evidence else {}),
         }
     if not isinstance(chain, MarkovChain | GapChains):
-        raise TypeError(f"a {type(chain).__name__} is no belief about sequences that a certificate writes")
+        raise TypeError(f"a {type(chain).__name__} is not a belief about sequences that a certificate writes")
     gaps = isinstance(chain, GapChains)
     first, step = (chain.chains[0], chain.step) if isinstance(chain, GapChains) else (chain, chain)
     begins = "any" if chain.free else "stationary" if not gaps and first.stationary else "given"

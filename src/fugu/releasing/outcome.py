@@ -67,7 +67,7 @@ class Forecast(Shown):
     @property
     def usable(self) -> Usable:
         """Whether it can be used: figures and a verdict, beside what the reference says; never the private table."""
-        return Usable((), "", why="nothing is known of its use") if self.use is None else self.use
+        return Usable((), "", why="nothing is known about its use") if self.use is None else self.use
 
     def to_json(self) -> Json:
         """All of it in JSON types, as `fugu release --json` prints it, with the notes."""

@@ -116,7 +116,7 @@ def holding(column: Column, value: str) -> Mask:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise BadTable(f"column {column.name!r} holds numbers, and {value!r} is none")
+        raise BadTable(f"column {column.name!r} holds numbers, and {value!r} is not a number")
     return AnyOf((int(number) if number == int(number) else number,)).mask(column)
 
 

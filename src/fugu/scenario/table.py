@@ -340,7 +340,7 @@ _MOST_SAMPLED = 5_000
 
 
 def sampled_of(scenario: Scenario, confidence: Fraction = USUAL) -> Sampled | None:
-    """The counts behind a scenario at some confidence; None where its beliefs are no counts of a reference.
+    """The counts behind a scenario at some confidence; None where its beliefs are not counts of a reference.
 
     Where the scenario has no confidence of its own, the values seen stand in for the declared ones: the figure is for
     comparison, and says too little if other values may come."""

@@ -205,7 +205,7 @@ class _LastIterate:
         """Go on from a checkpoint of the same training, taken between epochs: loaders start at the first batch."""
         mine = self.state_dict()
         if not state_dict or not set(mine) <= set(state_dict):
-            raise UsageError(f"this is no state of a LastIterateAccountant: it needs {', '.join(mine)}")
+            raise UsageError(f"this is not the state of a LastIterateAccountant: it needs {', '.join(mine)}")
         same = all(state_dict[key] == mine[key] for key in ("mechanism", "training"))
         only_if(same, "the checkpoint is of another training; every number of the training must be the same")
         history = [(float(noise), float(rate), int(steps)) for noise, rate, steps in state_dict["history"]]

@@ -54,7 +54,9 @@ def certificates(content: object) -> Iterator[tuple[str, Mapping[str, object]]]:
         sort_keys=True, ensure_ascii=False, separators=(",", ":"),
     )  # fmt: skip
     if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != content.get("digest"):
-        raise BadCertificate("the content does not match its digest: it was edited after sealing, or is no certificate")
+        raise BadCertificate(
+            "the content does not match its digest: it was edited after sealing, or is not a certificate"
+        )
     if content.get("kind") != "release":
         yield "", content
         return
@@ -65,7 +67,7 @@ def certificates(content: object) -> Iterator[tuple[str, Mapping[str, object]]]:
         raise BadCertificate("the release document holds no certificates")
     for one in inside:
         if not isinstance(one, Mapping) or not isinstance(one.get("certificate"), Mapping):
-            raise BadCertificate("the release document holds something that is no certificate")
+            raise BadCertificate("the release document holds something that is not a certificate")
         if one["certificate"].get("kind") == "release":
             raise BadCertificate("a release document holds another one")
         for _, body in certificates(one["certificate"]):

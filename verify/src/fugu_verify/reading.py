@@ -209,5 +209,5 @@ def _law(found: Part, count: int) -> Law:
     numerators = tuple(int(m * common) for m in masses)
     error = number(found.get("error", "0"))
     if not 0 <= error <= 1:
-        raise BadCertificate("the error of a law in the certificate is no total variation")
+        raise BadCertificate("the error of a law in the certificate is not a total variation")
     return Law(numerators, numerators, int(total * common), error)

@@ -17,7 +17,7 @@ _SHOWN = Fraction(1, 10**12)
 
 
 class BadCertificate(Exception):
-    """What is no certificate, or one that contradicts itself; the message says which part."""
+    """What is not a certificate, or one that contradicts itself; the message says which part."""
 
 
 class NotSummed(Exception):

@@ -264,7 +264,7 @@ def checked(problem: PricingProblem, proof: Json) -> float:
     """`check` for states that are merged already."""
     how = proof.get("how") if isinstance(proof, dict) else None
     if how not in ("sum", "threshold", "monotone", "plan") or set(proof) != {"how", *(["plan"] * (how == "plan"))}:
-        raise CertificateError(f"{brief(proof)} is no proof of a price")
+        raise CertificateError(f"{brief(proof)} is not a proof of a price")
     with balls.precision(_PLAN_BITS):
         if how == "plan":
             found = _plan(problem, proof)
@@ -325,7 +325,7 @@ def _read(problem: PricingProblem, plan: Any) -> tuple[Ints, Ints, list[float]]:
     """Pairs and weights, each pair once, from states that s has to states that t has, and a row wherever s has mass."""
     size = problem.size
     if not isinstance(plan, list) or len(plan) > _PAIRS * size:
-        raise CertificateError("the plan is no list of [state, state, weight], or a longer one than any plan needs")
+        raise CertificateError("the plan is not a list of [state, state, weight], or a longer one than any plan needs")
     i, j = np.zeros((2, len(plan)), dtype=np.int64)
     weights: list[float] = []
     for place, entry in enumerate(plan):

@@ -285,7 +285,7 @@ def charge_from(content: Any) -> RecordCharge:
     kind = stated.pop("charge", None)
     made = _KINDS.get(kind) if isinstance(kind, str) else None
     if made is None or set(stated) != {field.name for field in fields(made)}:
-        raise CertificateError(f"{brief(content)} is no charge: it is line, cells or apart, with its numbers")
+        raise CertificateError(f"{brief(content)} is not a charge: it is line, cells or apart, with its numbers")
     try:
         return made(**{**stated, made.number: read_number(stated[made.number])})
     except UsageError as error:
