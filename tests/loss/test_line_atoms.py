@@ -109,9 +109,9 @@ def test_searches_in_doubles_agree_with_the_proofs(scale):
 
 def test_laws_off_the_atoms_and_translates_are_refused():
     [item] = [shape.on(Lattice(Fraction(1))) for shape in shapes([LawPair(Discrete([0, 2]), Discrete([0, 5]))])]
-    with pytest.raises(BadNoise, match="not (one of the )?atoms"):
+    with pytest.raises(BadNoise, match=r"not (one of the )?atoms"):
         spread_out(item, AtomLaplace(1.0, 1, (0, 2)))
-    with pytest.raises(BadNoise, match="not (one of the )?atoms"):
+    with pytest.raises(BadNoise, match=r"not (one of the )?atoms"):
         bound([item], AtomLaplace(1.0, 1, (0, 2)), Ratio(Fraction(1), Fraction(0)))
     [moved] = [shape.on(Lattice(Fraction(1))) for shape in shapes(as_pairs(Shifted(1)))]
     with pytest.raises(NotProvable, match="translates"):
@@ -130,7 +130,7 @@ def test_sets_of_laws_lose_what_their_worst_members_lose(seed):
     each = [epsilon(noise, LawPair(p, q)) for p in corners[0] for q in corners[1]]
     assert proved == pytest.approx(max(each), rel=1e-9)
     assert proved > min(each) * 1.01  # the loss of some other members would be too little
-    with pytest.raises(BadNoise, match="not (one of the )?atoms"):
+    with pytest.raises(BadNoise, match=r"not (one of the )?atoms"):
         pure_bounds(item, AtomLaplace(2.0, 1, values[:-1].astype(int)), Fraction(0))
     with pytest.raises(NotProvable, match="no delta"):
         delta_bounds(item, noise, Fraction(0))

@@ -201,8 +201,8 @@ def _require_new(view: LockedView, given: Opening, fresh: Keyed, anew: bool = Fa
             raise DataKnown(
                 f"this data is known to the ledger as {other!r}: {same}. A new name, another column or a part of the "
                 f"columns does not bring a fresh budget; open it with data={other!r}. If these are other people than "
-                f"those of {other!r}, say so: other_people=[{other!r}], --other-people on the command line; the certificate "
-                "says it too"
+                f"those of {other!r}, say so: other_people=[{other!r}], --other-people on the command line; the "
+                "certificate says it too"
             )
         if other == name and same is None and known.marks and not anew:
             raise UsageError(
