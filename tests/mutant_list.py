@@ -1486,6 +1486,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("coding", "bounds of the reference unrounded", "reference_range(schema, reference, column, width)", "(*map(as_fraction, (min(reference.exact(column).values), max(reference.exact(column).values))), width)"),
     ("reference_range", "a range rounded inward", "math.floor(low / step) * step", "math.ceil(low / step) * step"),
     ("LawPrice.feature", "the private table's own range", "self.public_prior and self._undeclared()", "False"),
+    ("_either", "the delta of another group", "join(one, two)", "max(one, two, key=lambda each: each.epsilon)",
+     "cli/test_both_promises.py"),
     ["session/test_session_cap.py session/test_session_books.py"],
     ("room_for", "cap: for each question", "min(books.cap, summed + part * books.cap)", "summed + books.cap"),
     ("room_for", "cap: all of it for a small question", "Fraction(1) if everything else _TENTH if epsilon is None else epsilon / allowed",

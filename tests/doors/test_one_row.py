@@ -126,6 +126,8 @@ STATISTICS = (
     ("count(ok=True)", 1, {}),
     ("sum(v)", 10, {"bounds": (0, 5), "step": 0.5}),
     ("mean(f)", 8, {"bounds": (0, 4), "step": 0.5, "missing": 1}),
+    ("mean(f)", 65, {}),
+    ("sum(v)", 5, {"by": "g"}),
     ("histogram(v)", 2, {}),
     ("histogram(code)", 2, {}),
     ("histogram(icd)", 2, {}),

@@ -428,6 +428,7 @@ DRY = {
     "law": ("--query", "mean(age)", "--bounds", "0,9", "--route", "law", *TABLE, "--rows", "40", *EXACT),
     "law by": ("--query", "histogram(job) by ward", "--route", "law", *TABLE, *EXACT),
     "records": ("--query", "count, mean(age), histogram(job) by ward; count(job=p)", "--bounds", "0,9", *TABLE),
+    "records without bounds": ("--query", "mean(age), median(age), variance(age) by ward", *TABLE),
     "records with rows": ("--query", "mean(age), histogram(job)", "--bounds", "0,9", *TABLE, "--rows", "500"),
     "property": (
         "--hide",

@@ -165,13 +165,15 @@ def test_answers_of_a_session_are_judged_before_and_after(folder):
     rehearsal = session.rehearse(asked, 0.5)
     mean, median = session.ask_all(asked, 0.5)
     halves = {figure.name: figure.half for figure in rehearsal.usable.figures}
-    assert halves == {figure.name: figure.half for figure in mean.usable.figures} and len(halves) == 2
+    assert halves == {each.name: each.half for answer in (mean, median) for each in answer.usable.figures}
+    assert len(halves) == 3
     for cell, figure in zip(mean.cells, mean.usable.figures, strict=True):
         assert (cell.high - cell.low) / 2 == pytest.approx(figure.half)
         known = [age for age, ward in zip(last_year["age"], last_year["ward"], strict=True) if ward == cell.group]
         assert figure.value == pytest.approx(np.mean(known))  # of the reference's group, not of the table's
         assert figure.chance == pytest.approx(CHANCE * np.std(known) / math.sqrt(40))
-    assert not median.usable.figures and "ranks" in median.usable.why
+    (cell,), (figure,) = median.cells, median.usable.figures
+    assert "ranks" in median.note and max(cell.high - cell.value, cell.value - cell.low) <= figure.half
     assert "usable" in mean.to_json() and mean.usable.verdict in mean._repr_html_()
 
 
