@@ -58,7 +58,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         sharing.size,
         values=options.numbers("values", sharing.values),
         tolerance=options.number("tolerance", sharing.tolerance),
-        bounds=options.ends_of([":".join(part.rsplit(",", 1)) for part in sharing.bounds or []], "age:17,90"),
+        bounds=options.ends_of(sharing.bounds or [], "age:17,90"),
         replacement=sharing.replacement,
         missing=cast(Literal["error", "drop"], sharing.missing),  # other words are refused
     )

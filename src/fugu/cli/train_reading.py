@@ -7,7 +7,6 @@ private table, whose cells cannot add a column, take one away, or make of a numb
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from fugu.data.field import Field, canonical
 from fugu.data.moments import times_of
 from fugu.data.private import numbers, open_private
 from fugu.errors import BadTable, MissingValues, UnknownName, UsageError
+from fugu.releasing import options
 from fugu.releasing.forms import Training
 from fugu.training.utility import TrainingRows
 
@@ -28,7 +28,6 @@ Bounds = dict[str, tuple[float, float]]
 MODELS = ("linear", "logistic", "svc")
 _NUMERIC = ("number", "ordered")
 _LINEAR = "linear"
-_BOUNDS = re.compile(r"\s*(?P<name>[^:]+?)\s*:(?P<low>[^:,]+):(?P<high>[^:,]+)(?:,|$)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,23 +349,9 @@ def places(column: Column, where: str, distinct: bool, decimal: str = ".") -> ND
 def read_bounds(texts: list[str]) -> Bounds:
     """ "age:0:100,bmi:10:60" as numbers by column."""
     found: Bounds = {}
-    for text in texts:
-        at = 0
-        while at < len(text):
-            part = _BOUNDS.match(text, at)
-            if part is None:
-                raise UsageError(f'--bounds are columns with two numbers, such as "age:0:100,bmi:10:60", got {text!r}')
-            name = part["name"]
-            try:
-                low, high = float(part["low"]), float(part["high"])
-            except ValueError:
-                low = high = math.nan
-            if not math.isfinite(low) or not math.isfinite(high):
-                raise UsageError(f"--bounds of column {name!r} must be two finite numbers")
-            if name in found:
-                raise UsageError(f"--bounds of column {name!r} are given twice")
-            if not low < high:
-                raise UsageError(f"--bounds of column {name!r} need low < high")
-            found[name] = (low, high)
-            at = part.end()
+    for name, ends in options.ends_of(texts, "age:0:100,bmi:10:60").items():
+        low, high = map(float, ends)
+        if not math.isfinite(low) or not math.isfinite(high) or not low < high:
+            raise UsageError(f"--bounds of column {name!r} must be two finite numbers, the lower first")
+        found[name] = (low, high)
     return found

@@ -286,13 +286,10 @@ def questions_of(
     parsed = [StatisticQuestion.parse(text) for text in texts]
     parsed = [asked if asked.by is not None else replace(asked, by=by) for asked in parsed]
     columns = tuple(dict.fromkeys(column for asked in parsed for column in asked.columns))
-    ranges = _by_column("--bounds", bounds, columns, 2)
-    if any(len(numbers) != 2 for numbers in ranges.values()):
-        raise UsageError("--bounds are two numbers, such as --bounds 0,400, or for each column age:0:110,chol:100:400")
-    steps = _by_column("--step", step, columns, 1)
-    if any(len(numbers) != 1 for numbers in steps.values()):
-        raise UsageError("--step is one number, such as --step 5, or one for each column: age:5,chol:10")
-    edges = {name: [float(x) for x in found] for name, found in _by_column("--bins", bins, columns).items()}
+    two = "--bounds are two numbers, such as --bounds 0,400, or for each column age:0:110,chol:100:400"
+    one = "--step is one number, such as --step 5, or one for each column: age:5,chol:10"
+    ranges, steps = by_column("--bounds", bounds, columns, 2, two), by_column("--step", step, columns, 1, one)
+    edges = {name: [float(x) for x in found] for name, found in by_column("--bins", bins, columns).items()}
     told = []
     for asked in parsed:
         found: Asked = {"query": str(asked)}
@@ -330,28 +327,38 @@ def weights_of(text: str | None, questions: Sequence[Asked]) -> list[Real] | str
     return found
 
 
-def ends_of(parts: Sequence[str], like: str) -> dict[str, tuple[Real, Real]]:
-    """{column: ends} of texts such as "age:17:90"; `like`: how they are typed."""
-    found = {}
-    for part in parts:
-        (column, ends), *more = _by_column("bounds", part, (), 2).items()
-        if more or not column or len(ends) != 2:
-            raise UsageError(f'bounds are a column and two numbers, such as --bounds "{like}", got {part!r}')
-        found[column] = ends[0], ends[1]
+def ends_of(texts: Iterable[str], like: str) -> dict[str, tuple[Real, Real]]:
+    """{column: ends} of texts such as "age:17:90,chol:100:400"; `like`: how they are typed."""
+    refusal, found = f'bounds are a column and two numbers, such as --bounds "{like}"', dict[str, tuple[Real, Real]]()
+    for text in texts:
+        for column, ends in by_column("bounds", text, (), 2, refusal).items():
+            if column in found or column == ALL:
+                raise UsageError(refusal if column == ALL else f"--bounds of column {column!r} are given twice")
+            found[column] = ends[0], ends[1]
     return found
 
 
-def _by_column(name: str, text: str | None, columns: tuple[str, ...], count: int = -1) -> dict[str, list[Real]]:
+def by_column(
+    name: str, text: str | None, columns: tuple[str, ...], count: int = 0, refusal: str = ""
+) -> dict[str, list[Real]]:
     """{column: numbers} of "age:0:110,chol:100:400"; of bare numbers, {"": numbers}. `columns`: the only ones there
-    are, if any are named; a column may hold colons where the `count` of its numbers is known."""
+    are, if any are named; `count`: how many numbers each has, which may then have a comma between them, 0 for any;
+    `refusal`: what is said of other texts. A column may hold commas and colons, its numbers hold neither."""
     if text is None:
         return {}
-    if ":" not in text:
-        return {ALL: [number(name, part) for part in text.split(",")]}
-    found: dict[str, list[Real]] = {}
-    for part in text.split(","):
-        column, *numbers = (piece.strip() for piece in part.rsplit(":", count))
+    found = {} if ":" in text else {ALL: [number(name, part) for part in text.split(",")]}
+    if count and any(len(numbers) != count for numbers in found.values()):
+        raise UsageError(refusal)
+    more = f"[:,][^:,]+){{{count - 1}}}" if count else ":[^:,]+)*"
+    form, at = re.compile(rf"\s*(.+?)\s*:([^:,]+(?:{more})(?:,|$)", re.DOTALL), 0
+    while not found.get(ALL) and at < len(text):
+        part = form.match(text, at)
+        if part is None:
+            raise UsageError(f"{refusal or f'{name} are numbers, or a column and numbers'}, got {brief(text)}")
+        column, at = part[1], part.end()
         if columns and column not in columns:
             raise UnknownName(f"column of {name}", column, columns)
-        found[column] = [number(name, piece) for piece in numbers]
+        if column in found:
+            raise UsageError(f"{name} of column {column!r} are given twice")
+        found[column] = [number(name, piece) for piece in re.split("[:,]", part[2])]
     return found

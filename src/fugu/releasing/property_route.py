@@ -60,7 +60,7 @@ def _asked(dispatch: Dispatch) -> PropertyQuestion:
         dispatch.known, split(question.statistics), hide, size=question.size,
         tolerance=options.number("tolerance", question.tolerance),
         shares=options.numbers("shares", question.shares),
-        bounds=options.ends_of(question.bounds.split(","), "age:17:90,chol:100:400") if question.bounds else None,
+        bounds=options.ends_of([question.bounds], "age:17:90,chol:100:400") if question.bounds else None,
         missing=cast(Literal["error", "drop"], question.missing),  # other words are refused
         method=question.method, schema=dispatch.schema,
     )  # fmt: skip
