@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import fugu.cli.app as cli
 from fugu.errors import UsageError
 from fugu.question import SECTIONS, Question, defaults, facts
-from fugu.releasing.forms import FORMS
+from fugu.releasing.scenario_file import FORMS
 
 COMMANDS = {name: later for name, later in get_command(cli.app).commands.items() if ":" in later.place}
 GIVEN = {bool: True, str: "x", int: 7, float: 7.5}

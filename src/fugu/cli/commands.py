@@ -8,7 +8,7 @@ from typing import final
 
 from fugu.cli.asking import asks
 from fugu.question import COLUMN, SEQUENCES, STATISTICS, Question, ask
-from fugu.releasing.forms import Booking, Delivery, Sharing, Training
+from fugu.releasing.scenario_file import Booking, Delivery, Sharing, Training
 
 
 @final

@@ -27,8 +27,8 @@ from fugu.progress import report
 from fugu.queries.property_release import deviations_of
 from fugu.question import Question
 from fugu.releasing import options
-from fugu.releasing.forms import Sharing
 from fugu.releasing.property_route import hidden_property
+from fugu.releasing.scenario_file import Sharing
 from fugu.report.compare import MethodLine, SwapFigure, best, error_of, method_lines, swap_figure, sweep
 from fugu.scenario import Scenario
 from fugu.scenario.property import PropertyModel

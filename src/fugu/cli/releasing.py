@@ -14,8 +14,8 @@ from fugu.files import STREAM
 from fugu.question import Question
 from fugu.releasing.blocks import Block, Text
 from fugu.releasing.dispatch import dispatched
-from fugu.releasing.forms import Booking, Delivery
 from fugu.releasing.outcome import Forecast, Publication
+from fugu.releasing.scenario_file import Booking, Delivery
 
 
 def release(question: Question, books: Booking, delivery: Delivery) -> None:

@@ -25,8 +25,8 @@ from fugu.publication.releasing import ReleaseAccount, Through
 from fugu.question import RECORDS, Question
 from fugu.releasing import options
 from fugu.releasing.dispatch import account_of, data_name, page_after, ready, targets
-from fugu.releasing.forms import Booking, Training
 from fugu.releasing.outcome import Publication
+from fugu.releasing.scenario_file import Booking, Training
 from fugu.training.record import SECRETS
 from fugu.training.utility import ASKED, CONSTANT, TrainingRehearsal, TrainingRows, costs, rehearse
 

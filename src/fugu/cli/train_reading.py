@@ -21,7 +21,7 @@ from fugu.data.moments import times_of
 from fugu.data.private import numbers, open_private
 from fugu.errors import BadTable, MissingValues, UnknownName, UsageError
 from fugu.releasing import options
-from fugu.releasing.forms import Training
+from fugu.releasing.scenario_file import Training
 from fugu.training.utility import TrainingRows
 
 Bounds = dict[str, tuple[float, float]]

@@ -34,9 +34,9 @@ from fugu.publication.releasing import ReleaseAccount, released_before
 from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
 from fugu.releasing import options
 from fugu.releasing.blocks import LOUD, NOTE, Block, Listener, Text, label_warnings
-from fugu.releasing.forms import Booking, Delivery
 from fugu.releasing.options import named, split
 from fugu.releasing.outcome import Forecast, Publication
+from fugu.releasing.scenario_file import Booking, Delivery
 from fugu.utility.usable import GROUPS, RowsFor, Usable
 from fugu.visible import Json
 

@@ -16,9 +16,8 @@ from fugu.ledger.keys import LedgerLike
 from fugu.question import Question, facts
 from fugu.releasing.blocks import Notes
 from fugu.releasing.dispatch import dispatched
-from fugu.releasing.forms import Booking, Delivery
 from fugu.releasing.outcome import Forecast, Publication
-from fugu.releasing.scenario_file import RELEASED, ScenarioFile, filled
+from fugu.releasing.scenario_file import RELEASED, Booking, Delivery, ScenarioFile, filled
 
 PathLike = str | os.PathLike[str]
 Plan = Question | PathLike | Mapping[str, Any]
