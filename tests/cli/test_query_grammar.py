@@ -8,9 +8,11 @@ import random
 import pytest
 
 import fugu
+from fugu.cli.train_reading import read_bounds
 from fugu.documents.sentences import question_words
 from fugu.errors import UsageError
 from fugu.queries.statistic import StatisticQuestion
+from fugu.releasing import options
 from fugu.releasing.options import joined, split, split_before
 from release_files import command, document_of
 
@@ -173,3 +175,21 @@ def test_the_law_route_takes_its_groups_from_the_question_too(folder):
     as_option = release(folder, "law.csv", "--query", "mean(age)", "--by", "ward", *asked)
     assert in_words == as_option and json.loads(in_words[1])["plan"] == ["mean(age) by ward"]
     assert set(json.loads(in_words[1])["scales"]) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("age:17:90,chol:100:400", {"age": (17, 90), "chol": (100, 400)}),
+        ("age:17,90", {"age": (17, 90)}),  # as fugu property is told
+        ("a:b:1:2,c,d:-1:.5", {"a:b": (1, 2), "c,d": (-1, 0.5)}),  # split at the first colon, "a" would have three ends
+    ],
+)
+def test_bounds_by_column_are_read_in_one_way(text, ends):
+    """By questions, properties and training; names may hold the marks that stand between numbers."""
+    assert options.ends_of([text], "") == ends
+    assert options.by_column("--bounds", text, tuple(ends), 2) == {name: list(pair) for name, pair in ends.items()}
+    assert read_bounds([text]) == ends
+    for wrong in ("age", "17,90", "age:17", "age:17:90:", ":17:90", "age:17:90,age:1:2", "age:17:x"):
+        with pytest.raises(UsageError):
+            options.ends_of([wrong], "")

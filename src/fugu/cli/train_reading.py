@@ -351,7 +351,9 @@ def read_bounds(texts: list[str]) -> Bounds:
     found: Bounds = {}
     for name, ends in options.ends_of(texts, "age:0:100,bmi:10:60").items():
         low, high = map(float, ends)
-        if not math.isfinite(low) or not math.isfinite(high) or not low < high:
-            raise UsageError(f"--bounds of column {name!r} must be two finite numbers, the lower first")
+        if not math.isfinite(low) or not math.isfinite(high):
+            raise UsageError(f"--bounds of column {name!r} must be two finite numbers")
+        if not low < high:
+            raise UsageError(f"--bounds of column {name!r} need low < high")
         found[name] = (low, high)
     return found
