@@ -73,6 +73,19 @@ def test_a_name_that_is_shown_is_documented_and_may_not_be_invented():
         api.resolve("calibrat")
 
 
+_FORMULA = re.compile(r"<=|>=|[=~{]|\|\||[A-Za-z]_[a-z{]|\b[PXN]\(")
+
+
+def test_what_a_name_is_stands_in_words_and_its_formula_after_them():
+    """Rejects "P(S) <= e^epsilon Q(S) for every event", and a first sentence of one word."""
+    said = dict(re.findall(r"^\| \[`(.+?)`\]\(.+?\) \| (.+) \|$", api.index(), re.MULTILINE))
+    assert len(said) > 120
+    wrong = "P(S) &lt;= e^epsilon Q(S) for every event, in both orders"
+    assert _FORMULA.search(wrong.replace("&lt;", "<"))
+    plain = {name: re.sub(r"`[^`]*`", "", text.replace("&lt;", "<")) for name, text in said.items()}
+    assert [name for name, text in plain.items() if _FORMULA.search(text) or len(said[name].split()) < 2] == []
+
+
 def test_every_command_and_every_option_stands_on_the_page():
     page = commands.page()
     found = commands.commands()

@@ -286,7 +286,8 @@ class Decoded:
 def decode(
     outputs: ArrayLike, directions: ArrayLike, steps: ArrayLike, bounds: ArrayLike, tolerance: float = 1e-6
 ) -> Decoded:
-    """The lattice vectors F behind outputs F + Y V; rows of noise of full rank are not decoded.
+    """What is left when noise along few lines alone is removed: the lattice vectors F behind outputs F + Y V; rows of
+    noise of full rank are not decoded.
 
     Parameters: `outputs`, (n, d); `directions`, (r, d) with r < d, the rows of V; `steps`, the lattice step of each
     statistic; `bounds`, (d, 2), the least and the largest value of each. An output counts as decoded if all coordinates

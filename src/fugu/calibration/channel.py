@@ -67,7 +67,7 @@ def optimal_channel(
     cap: Real | None = None,
     monotone: bool = False,
 ) -> Mechanism:
-    """The channel K(y | x) of least expected loss that meets the budget, for laws with finitely many values.
+    """The channel of least expected loss that meets the budget, for laws with finitely many values: K(y | x).
 
     Parameters:
 

@@ -95,7 +95,8 @@ def sequence_schema(
 def read_sequences(
     table: TableLike, by: str | None, order: str | None, state: str, schema: Schema | None = None
 ) -> Sequences:
-    """{user: [state, ...]} of a *public* table (a file, a frame, or a dict of columns), whose rows have any order.
+    """The sequences in a *public* table (a file, a frame, or a dict of columns), whose rows have any order: {user:
+    [state, ...]}.
 
     Users are texts. States are texts, or numbers where the column (or the schema) is one. Times are numbers, or texts
     in ISO 8601 ("2024-11-05", "2024-11-05T08:30"): any other text sorts by its letters, not by time, and is refused. So

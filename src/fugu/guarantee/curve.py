@@ -32,7 +32,8 @@ _LONGEST = 160
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class RenyiCurve(Ordered):
-    """D_alpha(P || Q) <= epsilon(alpha) for every listed order, in both orders of the pair (alpha = inf is pure).
+    """The Rényi divergence between the two laws is bounded at every listed order: D_alpha(P || Q) <= epsilon(alpha), in
+    both orders of the pair (alpha = inf is pure).
 
     `epsilons`: {alpha: epsilon}, at least one order alpha above 1 (or infinite), each with an epsilon >= 0; `delta`: a
     number in [0, 1). Calling the curve gives the least proved epsilon at any order. Raises `BadBudget` for others.
@@ -222,7 +223,8 @@ _AROUND = tuple(Fraction(k, 16) for k in (8, 14, 16, 18, 32))
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class ZCDP(RenyiCurve):
-    """D_alpha(P || Q) <= rho alpha for every order alpha > 1, in both orders of the pair.
+    """Zero-concentrated privacy, a Rényi divergence in proportion to its order: D_alpha(P || Q) <= rho alpha for every
+    order alpha > 1, in both orders of the pair.
 
     `rho`: a finite number >= 0. Raises `BadBudget` for others. Gaussian noise of deviation s, on the line or on a
     lattice, gives rho = d^2 / (2 s^2) for values that are at most d apart (Bun and Steinke 2016, Proposition 6;

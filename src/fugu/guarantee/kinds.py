@@ -232,7 +232,8 @@ INFINITE = "an infinite epsilon promises nothing; give a finite one"
 
 @dataclass(frozen=True, eq=False)
 class Pure(Ordered):
-    """P(S) <= e^epsilon Q(S) for every event, in both orders (Kifer and Machanavajjhala 2014, Definition 3.4).
+    """Every event is at most e^epsilon times as likely under one law as under the other: P(S) <= e^epsilon Q(S) for
+    every event, in both orders (Kifer and Machanavajjhala 2014, Definition 3.4).
 
     `epsilon`: a number >= 0; infinity is a guarantee that promises nothing, and no budget. A float means the decimal it
     shows. `g <= h` asks whether g is at least as strong as h. Raises `BadBudget` for any other epsilon.
@@ -262,7 +263,8 @@ class Pure(Ordered):
 
 @dataclass(frozen=True, eq=False)
 class Approx(Ordered):
-    """P(S) <= e^epsilon Q(S) + delta for every event, in both orders.
+    """Every event is at most e^epsilon times as likely under one law as under the other, up to delta: P(S) <= e^epsilon
+    Q(S) + delta for every event, in both orders.
 
     `epsilon`: a number >= 0, or infinity; `delta`: a number in [0, 1). Raises `BadBudget` for others.
 
@@ -300,7 +302,8 @@ class Approx(Ordered):
 
 @dataclass(frozen=True, eq=False)
 class Renyi(Ordered):
-    """D_alpha(P || Q) <= epsilon in both orders, outside events of probability delta (alpha = inf is pure).
+    """The Rényi divergence of one order between the two laws is at most epsilon: D_alpha(P || Q) <= epsilon in both
+    orders, outside events of probability delta (alpha = inf is pure).
 
     `alpha`: the order, a number above 1, or infinity; `epsilon`: a number >= 0, or infinity; `delta`: a number in
     [0, 1). Raises `BadBudget` for others.

@@ -20,7 +20,8 @@ from fugu.numbers.exact import Real, VectorLike, as_fraction, is_whole
 
 @final
 class Discrete(Described):
-    """P(X = values[k]) = weights[k]; atoms are sorted, equal atoms are joined exactly, nothing is merged by tolerance.
+    """A law with finitely many values: P(X = values[k]) = weights[k]; atoms are sorted, equal atoms are joined exactly,
+    nothing is merged by tolerance.
 
     Parameters:
 

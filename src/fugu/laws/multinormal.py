@@ -26,7 +26,7 @@ _STATED = "normal-vectors"
 
 @dataclass(frozen=True, eq=False)
 class MultivariateNormal(Described):
-    """N(mean, cov). Entries are read as the decimals they are written as.
+    """The normal law of a vector: N(mean, cov). Entries are read as the decimals they are written as.
 
     `mean`: d >= 2 finite numbers; `cov`: d rows of d numbers, symmetric and positive semidefinite, which is decided
     exactly. Raises `BadLaw` for others. `mean_array` and `cov_array` are read-only doubles.

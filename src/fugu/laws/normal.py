@@ -25,7 +25,8 @@ from fugu.numbers.exact import Real, as_fraction, read_number
 @final
 @dataclass(frozen=True)
 class Normal(Described):
-    """X ~ N(mean, std^2); `std` is the standard deviation, never the variance, and std 0 is the point mass.
+    """The normal law on the line: X ~ N(mean, std^2); `std` is the standard deviation, never the variance, and std 0 is
+    the point mass.
 
     `mean`: a finite number; `std`: a finite number >= 0. Raises `BadLaw` for others.
     A float means the decimal it shows (0.1 is 1/10). A field is a float wherever that float means the exact number,
@@ -73,7 +74,8 @@ class Normal(Described):
 @final
 @dataclass(frozen=True, repr=False)
 class NormalMixture(Described):
-    """X ~ N(means[k], stds[k]^2) with probability weights[k]; a std of 0 puts an atom at that mean.
+    """A mixture of normal laws on the line: X ~ N(means[k], stds[k]^2) with probability weights[k]; a std of 0 puts an
+    atom at that mean.
 
     `means`: finite numbers, at least one; `stds`: a number >= 0 per mean; `weights`: one per mean, or None for equal
     ones. Whole weights are counts; Fractions must sum to 1; floats must sum to 1 within 1e-9 and are renormalised.

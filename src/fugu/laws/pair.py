@@ -21,7 +21,8 @@ from fugu.visible import brief
 
 @dataclass(frozen=True, repr=False)
 class Shifted(Described):
-    """The law of Z + by for some Z that nobody needs to know; two of them are translates by the difference.
+    """A law that nobody needs to know, moved by a known amount: that of Z + by; two of them are translates by the
+    difference.
 
     `by`: a finite number, or one per published coordinate. Raises `BadLaw` for others.
 

@@ -221,7 +221,7 @@ def epsilon(noise: Noise, pairs: PairsLike) -> float:
 
 
 def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
-    """The tight delta(epsilon), max over pairs and both orders of sup_S P(S) - e^epsilon Q(S).
+    """The least delta that holds at this epsilon: max over pairs and both orders of sup_S P(S) - e^epsilon Q(S).
 
     Parameters: `noise` and `pairs` as in `fugu.epsilon`; `epsilon` is a number >= 0. The lattice noise has its own,
     larger, delta: Lap(b) = DLap + R makes the continuous one a post-processing. Laws known up to total variation a and
@@ -240,7 +240,8 @@ def delta(noise: Noise, pairs: PairsLike, epsilon: Real) -> float:
 
 
 def renyi(noise: Noise, pairs: PairsLike, alpha: Real) -> float:
-    """The tight D_alpha, max over pairs and both orders; inf where it is not finite, alpha = inf is `epsilon`.
+    """The largest Rényi divergence of this order: D_alpha, max over pairs and both orders; inf where it is not finite,
+    alpha = inf is `epsilon`.
 
     Parameters: `noise` and `pairs` as in `fugu.epsilon`, and `GeneralizedCauchy`; `alpha` is a number above 1. Lattice
     noise: proved in balls. Continuous noise on laws with atoms: quadrature with a proved error and a bound on all

@@ -34,7 +34,7 @@ Density = Callable[[acb, bool], acb]
 @kind
 @dataclass(frozen=True)
 class GeneralizedCauchy(Noise):
-    """Density beta (1 + (x / scale)^2)^(-tail / 2); tail 2 is the Cauchy law.
+    """Noise with polynomial tails: density beta (1 + (x / scale)^2)^(-tail / 2); tail 2 is the Cauchy law.
 
     `scale`: a finite number >= 0, 0 is no noise; `tail`: a finite number above 1; `grid`: None, nothing else. Raises
     `BadNoise` for others.

@@ -37,7 +37,8 @@ NO_RATIO = (
 @kind
 @dataclass(frozen=True, init=False)
 class Gaussian(Noise):
-    """Density ~ exp(-x^2 / (2 scale^2)); with a grid, mass ~ exp(-(k grid)^2 / (2 scale^2)) at k * grid.
+    """Gaussian noise, continuous or on a grid: density ~ exp(-x^2 / (2 scale^2)); with a grid, mass ~ exp(-(k grid)^2 /
+    (2 scale^2)) at k * grid.
 
     Parameters:
 

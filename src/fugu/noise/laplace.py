@@ -34,7 +34,8 @@ _SEEN = 1e-9
 @kind
 @dataclass(frozen=True, init=False)
 class Laplace(Noise):
-    """Density ~ exp(-|x| / scale); with a grid, mass ~ exp(-|k| grid / scale) at k * grid.
+    """Laplace noise, continuous or on a grid: density ~ exp(-|x| / scale); with a grid, mass ~ exp(-|k| grid / scale)
+    at k * grid.
 
     Parameters:
 

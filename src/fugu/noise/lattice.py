@@ -21,7 +21,8 @@ MAX_INDEX = 2**50
 
 @dataclass(frozen=True)
 class Lattice:
-    """origin + grid * Z. Rounding onto it (`index`) is part of the query: the same function runs on laws and on data.
+    """The equally spaced values on which numbers are published: origin + grid * Z. Rounding onto it (`index`) is part
+    of the query: the same function runs on laws and on data.
 
     >>> tenths = Lattice(Fraction(1, 10))
     >>> tenths.index(np.array([0.3, 0.34, -0.05]))

@@ -50,7 +50,8 @@ _MEMORIES: WeakValueDictionary[Any, _Memory] = WeakValueDictionary()
 
 
 class MarkovChain(Belief):
-    """X_1, ..., X_T with P(X_{t+1} = y | X_t = x, past) = transition[x, y]; a belief about a whole sequence.
+    """A sequence in which each state depends on the one before it alone: P(X_{t+1} = y | X_t = x, past) = transition[x,
+    y]; a belief about a whole sequence.
 
     Parameters:
 

@@ -293,9 +293,9 @@ def tanh_quarter(diameter: float) -> float:
 
 @dataclass(frozen=True)
 class AR1(Coupled):
-    """Stationary normal records with correlation `rho`^|i-j|, -1 < rho < 1; two secret values of one record are at most
-    `distance` > 0 apart. Vectors: the same correlation in time for all coordinates, Cov(X_i, X_j) = rho^|i-j| S, norm
-    l2."""
+    """Normal records in time, whose correlation falls geometrically: stationary, with correlation `rho`^|i-j|, -1 <
+    rho < 1; two secret values of one record are at most `distance` > 0 apart. Vectors: the same correlation in time
+    for all coordinates, Cov(X_i, X_j) = rho^|i-j| S, norm l2."""
 
     rho: Real
     distance: Real = 1

@@ -168,7 +168,8 @@ def positions(
 
 
 def from_marginals(*_: object, **__: object) -> NoReturn:
-    """Refused: how far each record moves by itself (its own Wasserstein distance) bounds nothing if they depend."""
+    """Always refused, because how far each record moves by itself (its own Wasserstein distance) bounds nothing if
+    they depend."""
     raise NotProvable(
         "distances between the laws of single records bound nothing for dependent records. Counterexample: a fair sign "
         "B, records (B, B) under one secret and (B, -B) under the other, W_t = W_{t-1} + x_t + N(0, 1). Each record "

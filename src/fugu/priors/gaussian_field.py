@@ -44,7 +44,7 @@ Cost = Callable[[int], Fraction | None]
 
 
 class GaussianField(Belief):
-    """x ~ N(mean, covariance), any mean.
+    """Entries that are jointly normal with a known covariance: x ~ N(mean, covariance), any mean.
 
     `covariance`: a square table of numbers, read as exact decimals, symmetric and positive semidefinite, no variance 0;
     at most 64 entries. `width`: how far apart two values of one entry are that are kept from being told apart, x_i = u

@@ -25,7 +25,8 @@ _REACH = 12
 
 
 class HiddenMarkov(Belief):
-    """Hidden X_1, ..., X_T a chain; observed Y_t with P(Y_t = y | X_t = x) = emission[x, y], independent given the X.
+    """A Markov chain that is seen only through noisy observations: hidden X_1, ..., X_T a chain, observed Y_t with
+    P(Y_t = y | X_t = x) = emission[x, y], independent given the X.
 
     The releases are per-entry DP in the *observed* entries Y_1, ..., Y_T. What is protected:
 

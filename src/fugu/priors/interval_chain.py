@@ -28,7 +28,8 @@ _NEAR = 1e-9
 
 
 class IntervalChain(Belief):
-    """All chains X_1, ..., X_T with lower[x, y] <= P(X_{t+1} = y | X_t = x) <= upper[x, y]; every one is covered.
+    """All Markov chains whose transitions lie between two tables of limits: lower[x, y] <= P(X_{t+1} = y | X_t = x) <=
+    upper[x, y]; every one is covered.
 
     The rows are chosen freely between their limits for each state **and each step**: homogeneous chains are among
     them. `MarkovChain.fit(..., confidence=0.95)` makes one from reference sequences.

@@ -179,7 +179,8 @@ _MOST_WORK = 1 << 22
 
 
 class JointTable(Belief):
-    """P(X_1, ..., X_n) as an array with one axis per variable; entries are read as decimals and normalised exactly.
+    """The joint law of a few entries, written out: P(X_1, ..., X_n) as an array with one axis per variable; entries are
+    read as decimals and normalised exactly.
 
     `probabilities`: numbers >= 0 that sum to 1 within 1e-9, at most 65,536 cells; `names`: of the variables, by default
     x1, x2, ... Raises `BadLaw` for what is not a law, `UsageError` for other names.

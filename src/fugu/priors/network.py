@@ -25,7 +25,8 @@ Factor = tuple[tuple[int, ...], RoundedFloats]
 
 
 class BayesianNetwork(Belief):
-    """P(X_1, ..., X_n) = product of P(X_v | parents of v), each table with one axis per parent and the values last.
+    """Entries that depend on their parents in a directed graph: P(X_1, ..., X_n) = product of P(X_v | parents of v),
+    each table with one axis per parent and the values last.
 
     `tables` maps a name to its table, `parents` a name to its parents (none if left out). Rows sum to one within 1e-12.
     Raises `BadLaw` for tables that are not laws or have another shape, `UsageError` for circles and unknown parents.

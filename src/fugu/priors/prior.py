@@ -32,7 +32,8 @@ _SHOWN = 64
 
 
 class InfluenceCurve(Shown):
-    """a(b) for b = 1, 2, ...: upper bounds, non-increasing, +inf allowed, 0 from b = `length` on.
+    """How much the entries outside the best set of b can tell about one entry: a(b) for b = 1, 2, ... are upper bounds,
+    non-increasing, +inf allowed, 0 from b = `length` on.
 
     `value`: a function of b, an upper bound on the leakage with b entries set aside; `length`: from there on it is 0, a
     whole number; `max_b`: how far it is worth computing, None for all. `fugu.influence` makes curves.

@@ -131,7 +131,8 @@ class ArgMax(TopK):
 @final
 @dataclass(frozen=True)
 class Select(SequenceQuery):
-    """One of public `candidates` by a utility u(sequences, candidate) that one entry moves by at most `lipschitz`.
+    """One of several public candidates: of `candidates` by a utility u(sequences, candidate) that one entry moves by at
+    most `lipschitz`.
 
     fugu trusts the stated number: it must hold for every candidate, on the full product domain. Utilities are read
     exactly (a float is its decimal); u gets a tuple of tuples, one per user, and a candidate.

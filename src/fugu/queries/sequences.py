@@ -244,7 +244,8 @@ def rounded(exact: Fraction, step: Fraction) -> int:
 @final
 @dataclass(frozen=True)
 class Lipschitz(SequenceQuery):
-    """F(sequences): `dimension` numbers, ||F(D) - F(D')||_1 <= lipschitz for all D, D' that differ in one entry.
+    """Numbers of your own, which one entry moves by a bounded amount: F(sequences), `dimension` numbers, ||F(D) -
+    F(D')||_1 <= lipschitz for all D, D' that differ in one entry.
 
     fugu trusts the stated number: it must hold on the full product domain. F gets a tuple of tuples, one per user,
     clipped or mapped into the domain; what it returns is read exactly (a float is its decimal), and the stated number

@@ -43,7 +43,8 @@ from fugu.scenario.scenario import Scenario
 
 
 def swap_shift(model: Scenario | PropertyModel) -> Scenario:
-    """|F_j - F'_j| <= k a_j r_j for sure, in every coordinate j: r_j one record's range, a_j its factor.
+    """How far a swap of records moves each coordinate at most: |F_j - F'_j| <= k a_j r_j for sure, in every coordinate
+    j: r_j one record's range, a_j its factor.
 
     `model`: a scenario made by `Scenario.from_property`, or its `property`. Returns a scenario of translates.
 
@@ -281,7 +282,8 @@ def swap_sigma(
     model: Scenario | PropertyModel, epsilon: Real, delta: Real, confidence: float = 1 - 1e-6, draws: int = 400_000,
     *, rng: np.random.Generator,
 ) -> SwapBound:  # fmt: skip
-    """A small sigma for which, with this confidence, E delta(epsilon, |D_k|_2 / sigma) <= delta for every k.
+    """A small standard deviation of noise that hides the swap, found with this confidence: E delta(epsilon, |D_k|_2 /
+    sigma) <= delta for every k.
 
     Parameters: `model`, a scenario made by `Scenario.from_property`, or its `property`; `epsilon`, a finite number >=
     0; `delta` in (0, 1); `confidence` in (0, 1); `draws`, how many swaps are drawn; `rng`, a `numpy.random.Generator`.

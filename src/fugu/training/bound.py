@@ -37,7 +37,8 @@ def shift_bound(
     dimension: int = 1,
     diameter: Real | None = None,
 ) -> Renyi:
-    """D_alpha between the last iterates of two runs, W_t = psi_t(W_{t-1}, x_t) + noise, is at most the least of
+    """The largest Rényi divergence between the last iterates of two runs: with W_t = psi_t(W_{t-1}, x_t) + noise it is
+    at most the least of
 
         sum_t R_alpha(noise_t, a_t),   z_t = c_t z_{t-1} + s_t - a_t >= 0,   z_0 = z_T = 0.
 

@@ -51,7 +51,7 @@ def joint_bound(
     first: Discrete, second: Discrete, noise: StepNoise, alpha: Real, contraction: Real | VectorLike = 1.0, *,
     shift: Shift | None = None, dimension: int = 1,
 ) -> Renyi:  # fmt: skip
-    """D_alpha of the last iterate in both orders, for two finite joint laws of the whole data sequence.
+    """The Rényi divergence of the last iterate in both orders, for two finite joint laws of the whole data sequence.
 
     Parameters:
 
@@ -80,7 +80,7 @@ def joint_delta(
     first: Discrete, second: Discrete, noise: StepNoise, epsilon: Real, contraction: Real | VectorLike = 1.0, *,
     shift: Shift | None = None,
 ) -> float:  # fmt: skip
-    """delta(epsilon) of the last iterate in both orders, for Gaussian noise, rounded up.
+    """The delta of the last iterate at an epsilon, in both orders, for Gaussian noise, rounded up.
 
     `first`, `second`, `noise`, `contraction` and `shift` are those of `joint_bound`; `epsilon` is a number >= 0. Never
     more than the divergences of `joint_bound` would give by conversion.
@@ -100,7 +100,8 @@ def joint_mu(
     first: Discrete, second: Discrete, noise: StepNoise, contraction: Real | VectorLike = 1.0, *,
     shift: Shift | None = None,
 ) -> float:  # fmt: skip
-    """The least mu for which some coupling has its shifts covered within mu^2 for sure (Gaussian noise), from above.
+    """How many standard deviations of the noise cover the shifts between two joint laws: the least mu for which some
+    coupling has its shifts covered within mu^2 for sure (Gaussian noise), from above.
 
     `first`, `second`, `noise`, `contraction` and `shift` are those of `joint_bound`.
     The outputs are then no easier to tell apart than N(0, 1) and N(mu, 1), at every epsilon and alpha at once. At one

@@ -150,7 +150,8 @@ def mqm_exact(chain: MarkovChain, epsilon: Real, per_pair: bool = False, reach: 
 
 
 def influence(prior: Prior | Curved | Quilted, max_b: int | None = None) -> InfluenceCurve:
-    """a(b) = max over entries, ordered pairs of their values and priors of min over |H| <= b of the leakage.
+    """How much the entries outside the best set of b can tell about one entry: a(b) = max over entries, ordered pairs
+    of their values and priors of min over |H| <= b of the leakage.
 
     Parameters: `prior` is a `MarkovChain`, a `ChainSet`, `DependentGroups`, `IndependentBlocks`, a `BayesianNetwork`, a
     `JointTable`, a `HiddenMarkov`, or any object with `influence_curve` or `quilts`; `max_b` is how far the curve is

@@ -23,7 +23,8 @@ from fugu.transport.flows import max_flow
 
 
 def closeness(p: Discrete, q: Discrete, delta: Real, norm: Real = 1) -> float:
-    """The least W such that some coupling has P(|X - Y| <= W) >= 1 - delta; for delta 0 it is W_inf.
+    """How far all mass but delta must move to turn one law into the other: the least W such that some coupling has P(|X
+    - Y| <= W) >= 1 - delta; for delta 0 it is W_inf.
 
     Parameters: `p`, `q` are two `Discrete` laws of one dimension; `delta` is a number in [0, 1); `norm` is 1, 2 or
     infinity, the distance of vectors (all norms agree in one dimension).

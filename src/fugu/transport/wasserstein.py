@@ -25,7 +25,8 @@ _BITS = 256
 
 
 def wasserstein(p: Discrete, q: Discrete, order: Real = math.inf, norm: Real = 2) -> float:
-    """W_r = min over couplings of (E |X - Y|^r)^(1/r); for r = inf the least W with |X - Y| <= W for sure.
+    """How far mass must move to turn one law into the other: W_r = min over couplings of (E |X - Y|^r)^(1/r); for r =
+    inf the least W with |X - Y| <= W for sure.
 
     Parameters: `p`, `q` are two `Discrete` laws of one dimension; `order` is r, a number of at least 1, or infinity;
     `norm` is 1, 2 or infinity, the distance of vectors (all norms agree in one dimension).

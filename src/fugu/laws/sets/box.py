@@ -34,7 +34,8 @@ from fugu.numbers.exact import Real, VectorLike, as_fraction, float_down, float_
 
 @final
 class Box(LimitedLaws):
-    """The laws p with lower(x) <= p(x) <= upper(x) at every declared value x.
+    """All laws whose probabilities lie between limits: those p with lower(x) <= p(x) <= upper(x) at every declared
+    value x.
 
     - `values`: the declared values, strictly increasing; codes 0, 1, 2, ... for categories.
     - `lower`, `upper`: one number in [0, 1] per value, rounded outward where a double cannot hold it.
@@ -118,7 +119,8 @@ class Box(LimitedLaws):
 
 @final
 class Band(LimitedLaws):
-    """The laws with lower(x) <= P(X <= x) <= upper(x) at every declared value x.
+    """All laws whose distribution function lies between limits: those with lower(x) <= P(X <= x) <= upper(x) at every
+    declared value x.
 
     - `values`: the declared values, strictly increasing.
     - `lower`, `upper`: one number in [0, 1] per value, rounded outward; those at the last value are 1 for every law, so
