@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import tomllib
 from collections.abc import Mapping
+from contextlib import redirect_stderr, suppress
 from copy import copy
 from functools import cached_property, partial
 from importlib import import_module, resources
@@ -13,13 +16,15 @@ from textwrap import indent
 from typing import Any, ClassVar, NoReturn
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from fugu.errors import FuguError, MissingExtra, UsageError
 
 AT_FIRST_SIGHT = 15
 """Options that --help shows at most; --help-all shows the rest of them."""
 _ALL = "fugu.help_all"
+COMPLETING = "_FUGU_COMPLETE"
+"""Set by the shell that asks what the tab key may offer."""
 
 
 class Helped(TyperCommand):
@@ -28,6 +33,10 @@ class Helped(TyperCommand):
 
     example = ""
     first: ClassVar[Mapping[str, int]] = {}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Of the line as it stands for the tab key: see `_unchecked`."""
+        return _unchecked(self, ctx, args) if ctx.resilient_parsing else list(super().parse_args(ctx, args))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The options through typer; the example as it stands, so that it can be copied from the screen."""
@@ -51,6 +60,27 @@ class Helped(TyperCommand):
 def _stated(metavar: str | None, ctx: Any) -> str | None:
     del ctx
     return metavar
+
+
+class Commands(TyperGroup):
+    """All of them; for the tab key nothing of the line is checked."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The command that is named, and what follows it."""
+        if not ctx.resilient_parsing:
+            return list(super().parse_args(ctx, args))
+        rest = _unchecked(self, ctx, args)
+        ctx._protected_args, ctx.args = rest[:1], rest[1:]
+        return rest[1:]
+
+
+def _unchecked(command: Any, ctx: Any, args: list[str]) -> list[str]:
+    """What is left of the line, whose options are noted as they stand: to check values takes as long as all else."""
+    parser = command.make_parser(ctx)
+    stated, ctx.args, _ = parser.parse_args(args=list(args))
+    ctx._opt_prefixes.update(parser._opt_prefixes)
+    ctx.params = {**(ctx.default_map or {}), **stated}
+    return list(ctx.args)
 
 
 def _is_option(param: Any) -> bool:
@@ -104,9 +134,9 @@ class Later(TyperCommand):
 
 
 app = typer.Typer(
-    name="fugu",
+    name="fugu", cls=Commands,
     help="Publish statistics of correlated data under Pufferfish privacy, with the least noise that provably suffices.",
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    no_args_is_help=True, pretty_exceptions_enable=False,
 )  # fmt: skip
 for _panel, _commands in tomllib.loads(
     resources.files("fugu.cli").joinpath("commands.toml").read_text("utf-8")
@@ -132,6 +162,10 @@ def run() -> None:
     """Exit codes: 0 done, 2 wrong use, 3 budget refused, 4 not provable or a certificate that does not hold.
 
     With --json a refusal is an object on stdout, also what the parser of options refuses; the codes are the same."""
+    if COMPLETING in os.environ:
+        with suppress(Exception), redirect_stderr(io.StringIO()):  # nothing is said into the line that is being typed
+            app(prog_name="fugu")
+        sys.exit(0)
     as_json = "--json" in sys.argv[1:]
     try:
         code = app(standalone_mode=not as_json)

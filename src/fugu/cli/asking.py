@@ -13,6 +13,7 @@ import typer
 
 from fugu.aliases import own_method, told
 from fugu.cli.app import AT_FIRST_SIGHT, Helped, show_all
+from fugu.cli.completing import columns
 from fugu.question import SEQUENCES, Ask, Route, defaults, facts, texts
 from fugu.releasing.scenario_file import ScenarioFile
 
@@ -20,6 +21,8 @@ _SCENARIO = "--scenario"
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _OWN = 10
 """The place in the help of an option that is of one command alone."""
+_COLUMNS = ("publish", "protect", "unit", "by", "order", "state", "end", "target", "features")
+"""Options that name columns."""
 _EITHER = (("publish", "query"), ("reference", "public_prior"), ("ledger", "no_ledger"))
 """Options of which one at most is given: one on the command line overrides the other of the file."""
 Command = Callable[..., None]
@@ -108,8 +111,8 @@ def _parameter(name: str, said: Ask, hint: Any, default: Any, place: str | None)
             "metavar": "" if hint is bool else said.metavar or form,
             "is_eager": said.reads is show_all,
         }
-        if said.words:
-            more["autocompletion"] = lambda: list(said.words)
+        if said.words or name in _COLUMNS:
+            more["autocompletion"] = columns if name in _COLUMNS else lambda: list(said.words)
         if said.reads is not None:
             more["callback"] = said.reads if said.reads is show_all else _own_name(said.reads)
         text = said.help.removeprefix(f"{said.panel}: ")

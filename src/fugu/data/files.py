@@ -10,7 +10,6 @@ import fcntl
 import gzip
 import io
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 from fugu.data.column import Raw
 from fugu.data.frame import Relation, Table, refused
 from fugu.errors import BadTable, UsageError
-from fugu.files import STREAM, opened, writing
+from fugu.files import STREAM, mark_between, opened, writing
 from fugu.visible import brief, visible
 
 
@@ -262,10 +261,8 @@ def _header(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], str]:
     """The column names and the separator: as declared, else from the first line alone."""
     try:
         with _opened(file, dialect) as lines:
-            unquoted = re.sub('"[^"]*"', "", _line(lines))
-        usual = "\t" if file.name.lower().endswith(_CSV[2:]) else ","
-        shown = usual == "," and dialect.names is None
-        separator = dialect.separator or (max(",;\t|", key=unquoted.count) if shown else usual)
+            named = _line(lines) if dialect.names is None else ""  # of a record nothing is read off
+        separator = dialect.separator or mark_between(named, file.name)
         with _opened(file, dialect) as lines:
             first = next(csv.reader(_bounded(file, lines), delimiter=separator), [])
     except (OSError, EOFError, zlib.error, csv.Error, UnicodeError):
