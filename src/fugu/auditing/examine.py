@@ -25,7 +25,7 @@ from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import CertificateError, FuguError
 from fugu.files import file_name
 from fugu.ledger.values import decode
-from fugu.queries.answer import cells_of
+from fugu.queries.answer import COLUMNS, cells_of
 from fugu.queries.features import Placed
 from fugu.queries.kinds import FLIP, QUANTILE
 from fugu.queries.records_certificate import RecordsCertificate
@@ -103,9 +103,6 @@ def _outside(
         yield "reference", "not checked", why
     if twice:
         yield from twice_checks(certificates)
-
-
-COLUMNS = ("query", "group", "cell", "value", "low", "high")
 
 
 def answers_checks(

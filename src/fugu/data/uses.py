@@ -22,6 +22,7 @@ from fugu.data.moments import days_text
 from fugu.data.schema import Schema, all_dates
 from fugu.data.secrets import FEW, MAX_SECRETS, few_rows, too_many
 from fugu.errors import BadTable, ColumnNotFound
+from fugu.question import RECORDS
 from fugu.shown import Shown
 from fugu.visible import Json, columned, several, shortened, visible
 
@@ -118,7 +119,7 @@ class Description(Shown):
 
     def to_json(self) -> Json:
         """Plain data."""
-        return {"records": self.records, "columns": [row.to_json() for row in self.rows]}
+        return {RECORDS: self.records, "columns": [row.to_json() for row in self.rows]}
 
     def to_frame(self, kind: KindName | None = None) -> FrameLike | dict[str, PublishedColumn]:
         """The table as a frame of this kind, None for the first of pandas, polars and pyarrow that is installed."""

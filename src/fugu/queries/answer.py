@@ -28,6 +28,9 @@ from fugu.shown import Shown
 from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, finite, several
 
+COLUMNS = ("query", "group", "cell", "value", "low", "high")
+"""What a file of several answers has of each number."""
+
 
 class ReleasedNumbers(Shown):
     """What every answer is: cells, and the kind of the table that they came from."""

@@ -21,7 +21,7 @@ from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real, as_fraction, read_number
 from fugu.publication.files import Outgoing
 from fugu.publication.releasing import ReleaseAccount
-from fugu.queries.answer import Answer, columns_of
+from fugu.queries.answer import COLUMNS, Answer, columns_of
 from fugu.queries.kinds import Cell
 from fugu.queries.law_price import LawNoise, LawPrice
 from fugu.queries.records_certificate import RecordsCertificate
@@ -38,8 +38,6 @@ from fugu.session.release import Rehearsal
 from fugu.utility.reading import implausible_numbers
 from fugu.utility.usable import RowsFor, Usable
 from fugu.visible import Json, several
-
-COLUMNS = ("query", "group", "cell", "value", "low", "high")
 
 
 def release_records(dispatch: Dispatch) -> Forecast:
