@@ -28,6 +28,7 @@ from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
 from fugu.laws.pair import PairsLike, Shifted
 from fugu.laws.shapes import Shape
+from fugu.queries.features import check_ranges
 from fugu.queries.law_price import LawPrice
 from fugu.queries.property_release import PropertyQuestion
 from fugu.queries.records_certificate import RecordsCertificate
@@ -283,6 +284,8 @@ def _fit_again(recipe: Recipe, certificates: Mapping[str, Document], reference: 
         case "statistic", Certificate(budget=budget):
             odds = Approx(budget.epsilon, budget.delta) if budget.delta else Pure(budget.epsilon)
             price = LawPrice.again(recipe, reference, odds)
+            said = [line for found in certificates.values() for line in found.body.get("assumptions") or ()]
+            check_ranges(said, price.reading, price.known, [price.feature])
             laws = price.beliefs_of(dict(recipe["groups"]))
             bare = price.tabulated and all(isinstance(each[0], Shifted) for each in laws.values())
             if bare and all(isinstance(x, Certificate) and x.runs == "additive" for x in certificates.values()):

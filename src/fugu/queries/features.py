@@ -20,7 +20,7 @@ from fugu.data.cells import OTHER, number_text
 from fugu.data.moments import days_text
 from fugu.data.private import label_of, numbers, places, why_text
 from fugu.documents.document import canonical_json
-from fugu.documents.sentences import RANGED
+from fugu.documents.sentences import RANGED, ranges_said
 from fugu.errors import BadTable, CertificateError, UsageError
 from fugu.numbers.exact import as_fraction, read_number, read_whole
 from fugu.visible import Json
@@ -402,6 +402,12 @@ def ranged(reading: Schema, reference: Table, features: Iterable[Feature]) -> tu
         part for f in features for part in (f.axes if isinstance(f, Placed) else [f] if isinstance(f, Coded) else [])
     ]
     return tuple(dict.fromkeys(said for part in parts if (said := _range_said(reading, reference, part))))
+
+
+def check_ranges(stated: Iterable[str], reading: Schema, reference: Table, features: Iterable[Feature]) -> None:
+    """CertificateError where an assumption calls bounds this table's range that are not."""
+    if not set(ranges_said(stated)) <= set(ranged(reading, reference, features)):
+        raise CertificateError("the bounds that are said to be this table's range are not")
 
 
 def _range_said(reading: Schema, reference: Table, part: Coded | CellAxis) -> str | None:

@@ -23,14 +23,13 @@ from fugu.data.uses import misfits
 from fugu.documents.document import canonical_json
 from fugu.documents.parts import published_unit
 from fugu.documents.reading import reading
-from fugu.documents.sentences import ranges_said
 from fugu.errors import CertificateError, FuguError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
 from fugu.queries.answer import SessionAnswer
-from fugu.queries.features import Feature, Placed, ranged
+from fugu.queries.features import Feature, Placed, check_ranges
 from fugu.queries.kinds import FLIP, LAPLACE, QUANTILE, Cell, Options
 from fugu.queries.law_price import LawPrice
 from fugu.queries.quantile_interval import by_chance, reach_of
@@ -81,10 +80,7 @@ def check_fitted(certificate: RecordsCertificate, recipe: Mapping[str, Any], ref
         made = plan_of(asked, belief.reading, belief.table, options)
         if (str(asked), tuple(f.name for f in made.features)) not in stated:
             raise CertificateError(f"the features of {brief(str(asked))} are not those that this table makes of it")
-    if not set(ranges_said(certificate["assumptions"])) <= set(
-        ranged(belief.reading, belief.table, certificate.features.values())
-    ):
-        raise CertificateError("the bounds that are said to be this table's range are not")
+    check_ranges(certificate["assumptions"], belief.reading, belief.table, certificate.features.values())
     known = [(groups, law) for law in certificate.laws for groups in law.known]
     laws = belief.pricing(tuple(sorted({column for groups, _ in known for column in groups}))).laws
     wrong = []
