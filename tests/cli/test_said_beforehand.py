@@ -119,7 +119,6 @@ def test_a_state_for_every_number_is_refused_at_once(tmp_path):
 WRONG = {
     "an unknown column": ("--query", "mean(agee)", "--bounds", "0,50"),
     "a misspelt kind": ("--query", "maen(age)", "--bounds", "0,50"),
-    "no bounds": ("--query", "mean(age)"),
     "weights that do not fit": ("--query", "mean(age), count", "--weights", "1,2", "--bounds", "0,50"),
     "a secret that there is not": ("--query", "mean(age)", "--bounds", "0,50", "--protect", "sexx"),
     "groups of the secret": ("--query", "mean(age) by sex", "--bounds", "0,50"),

@@ -52,7 +52,7 @@ def compare(question: Question, more: Comparing, as_json: bool = False) -> None:
     """Compare the noise of every method. TABLE is the reference that beliefs are fitted on."""
 
 
-@asks("releasing", need="epsilon", leave="error", argument="table")
+@asks("releasing", leave="error", argument="table")
 def release(question: Question, books: Booking, delivery: Delivery) -> None:
     """Publish statistics of TABLE, a column, or statistics of its sequences: OUT.csv, a certificate and a page."""
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fugu.auditing.beside import find
 from fugu.cli.asking import asks
 from fugu.cli.console import print_json, progress, say
-from fugu.data import Schema
+from fugu.cli.dialogue import ASKED, Answers, Given, answered, odds, table_asked
 from fugu.data.field import Field
-from fugu.data.moments import days_text, is_moment
-from fugu.data.schema import all_dates, schema_text, value_text
-from fugu.data.secrets import read_protect
+from fugu.data.moments import is_moment
+from fugu.data.schema import schema_text, value_text
+from fugu.data.uses import Description, suggested
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.release import ReleaseDocument
-from fugu.errors import BadTable, ColumnNotFound, UsageError
+from fugu.errors import UsageError
 from fugu.files import check_apart, write_text
 from fugu.numbers.exact import read_number
 from fugu.queries.statistic import StatisticQuestion
@@ -34,36 +33,48 @@ from fugu.releasing.scenario_file import ScenarioFile, keys, scenario_text
 @asks(argument="table")
 def init(
     table: str | None = None, certificate: str | None = None, output: str = "scenario.toml", publish: str | None = None,
-    protect: str | None = None, epsilon: str = "0.5", private: str | None = None, force: bool = False,
-    as_json: bool = False,
+    query: str | None = None, by: str | None = None, protect: str | None = None, unit: str | None = None,
+    epsilon: str | None = None, private: str | None = None, force: bool = False, as_json: bool = False,
 ) -> None:  # fmt: skip
-    """Write a commented scenario.toml from TABLE, a reference. Never give a private one: the file tells of it."""
-    if (table is None) == (certificate is None):
+    """Write a commented scenario.toml from TABLE, a reference; on a terminal it asks for what is not given."""
+    if publish is not None and query is not None:
+        raise UsageError("a column row by row (--publish) and statistics (--query) exclude each other; give one")
+    told = {"publish": query if publish is None else publish, "by": by, "protect": protect, "unit": unit,
+            "epsilon": epsilon, "private": private}  # fmt: skip
+    given = {name: text for name, text in told.items() if text is not None}
+    people = certificate is None and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    if (table is None) == (certificate is None) and not (people and table is None):
         raise UsageError("give TABLE, a reference to start from, or --from CERT to write its scenario; one of the two")
     options.ending("a scenario", output, ".toml")
     options.fresh(check_apart(output, table, certificate, private), force)
     folder = Path(output).parent
-    with progress():
-        if certificate is not None:
-            if publish is not None or protect is not None or private is not None:
-                raise UsageError("--from takes all from the certificate; leave out --publish, --protect and --table")
+    if certificate is not None:
+        if given:
+            raise UsageError("--from takes all from the certificate; leave out the other options")
+        with progress():
             text = written_back(certificate)
-        else:
-            assert table is not None
-            options.positive("epsilon", epsilon)
-            named = None if private is None else _beside(private, folder)
-            text = started(table, _beside(table, folder), publish, protect, epsilon, named)
+    else:
+        table = table_asked() if table is None else table
+        with progress():
+            answers = Answers.about(table)
+            for name, said in given.items():
+                answers.read(name, said, given)
+        if people and not set(given) >= set(ASKED) - {"by"}:
+            given = answered(answers, given)
+        check_apart(output, given.get("private") or None)
+        text = started(answers, given, folder)
     write_text(output, text)
-    ScenarioFile.load(output)
+    question = ScenarioFile.load(output).sections["question"]
     if as_json:
         print_json({"scenario": output, "from": certificate or table})
         return
     say(f"wrote {output}")
     if table is not None:
+        next_step = "release --dry-run" if "query" in question else "compare"
         say(
             f"it describes {Path(table).name!r} as the reference: whoever reads it learns its columns, categories and "
             "ranges. No private table was opened; read the comments, then try: "
-            f"fugu compare --scenario {output}"
+            f"fugu {next_step} --scenario {output}"
         )
 
 
@@ -72,110 +83,61 @@ def _beside(path: str, folder: Path) -> str:
     return path if os.path.isabs(path) or folder == Path() else os.path.relpath(path, folder)
 
 
-_FEW = 12
-"""Values that a column may have to be suggested as a secret."""
 _LISTED = 40
 """Categories that are written into the file; more are left to the reference."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A column of the reference: its field, how many different values it has, whether none repeats, its range."""
+def started(answers: Answers, given: Given, folder: Path) -> str:
+    """The text of a file in that folder for a reference, with what is `given`, and a choice for the rest."""
+    seen, why = answers.seen, dict[str, str]()
+    secret = answers.secret(given["protect"]) if "protect" in given else ()
+    published = given.get("publish")
+    usual = suggested(seen, published, secret)
 
-    field: Field
-    values: int
-    repeats: bool
-    low: float = math.nan
-    high: float = math.nan
+    def choice(name: str, reason: str) -> dict[str, str]:
+        """What is given, else what is suggested, with the reason."""
+        if name not in given and usual[name]:
+            others = ", ".join(usual[name][1:7])
+            why[name] = f"Chosen because {reason}; {f'others would be {others}' if others else 'there is no other'}."
+        text = given[name] if name in given else next(iter(usual[name]), "")
+        return {name: text} if text else {}
 
-
-def started(path: str, shown: str, publish: str | None, protect: str | None, epsilon: str, private: str | None) -> str:
-    """The text of a file for the reference at `path`, which it calls `shown`."""
-    cells = Schema({}).open(path)
-    if len(cells) == 0:
-        raise BadTable("the reference has no rows, so there is nothing to start from")
-    dates = [name for name in cells.columns if all_dates(cells.raw(name), frozenset(Schema({}).absent))]
-    schema = Schema({name: Field.dates() for name in dates}).completed(cells)
-    schema = Schema({name: schema.fields[name] for name in cells.columns})
-    table = schema.read(cells)
-    seen = {}
-    for name, known in schema.fields.items():
-        column = table.exact(name)
-        codes, distinct = column.codes(ordered=False, strict=False)
-        present, ends = int((codes >= 0).sum()), (math.nan, math.nan)
-        if known.numeric and present:
-            numbers = column.values[~column.missing]
-            ends = (float(numbers.min()), float(numbers.max()))
-        seen[name] = Seen(known, len(distinct), len(distinct) < present, *ends)
-    if publish is not None and publish not in seen:
-        raise ColumnNotFound(publish, tuple(seen))
-    secret = None if protect is None else read_protect(protect, tuple(seen)).columns
-    told, why = _suggested(seen, publish, protect, secret or ())
-    data: dict[str, Any] = {"reference": shown, **({} if private is None else {"table": private})}
-    chosen = {"data": data, **told, "budget": {"epsilon": _number(epsilon)}}
+    if published is not None and published not in answers.cells.columns:
+        question = {"query": published} | ({"by": given["by"]} if given.get("by") else {})
+    else:
+        question = choice("publish", "it is the first column of numbers")
+        usual = suggested(seen, question.get("publish"), secret)
+    values = seen[usual["protect"][0]].values if usual["protect"] else 0
+    question |= choice("unit", "no value of it repeats in the reference")
+    epsilon = given.get("epsilon", "0.5")
+    private = {"table": _beside(given["private"], folder)} if given.get("private") else {}
+    chosen: dict[str, Said] = {
+        "data": {"reference": _beside(answers.path, folder), **private}, "question": question,
+        "secrets": choice("protect", f"it has the fewest values, {values}"), "budget": {"epsilon": _number(epsilon)},
+    }  # fmt: skip
+    why["epsilon"] = odds(epsilon)
     head = (
         "What fugu is asked, in one file: fugu compare --scenario THIS, then fugu release --scenario THIS.\n"
-        f"Written by fugu init from the reference {Path(path).name!r}; no private table was opened. Whoever reads this "
-        "file learns the columns, categories and ranges of the reference.\n"
+        f"Written by fugu init from the reference {Path(answers.path).name!r}; no private table was opened. Whoever "
+        "reads this file learns the columns, categories and ranges of the reference.\n"
         "Options on the command line override it. Paths are relative to this file. Lines that begin with # do nothing."
     )
-    if unit := told["question"].get("unit"):
-        seen[unit] = Seen(Field("identifier"), seen[unit].values, repeats=False)
-    return scenario_text(head, chosen, why, _schema_text(seen), examples=True)
+    return scenario_text(head, chosen, why, _schema_text(seen, question.get("unit")), examples=True)
 
 
-def _suggested(
-    seen: dict[str, Seen], publish: str | None, protect: str | None, secret: tuple[str, ...]
-) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Question and secrets, and the reasons for what nobody named."""
-    question: dict[str, Any] = {}
-    why: dict[str, str] = {}
-    numbers = [n for n, s in seen.items() if s.field.numeric and s.repeats and s.values > 1 and n not in secret]
-    secrets = [
-        n for n, s in seen.items()
-        if not s.field.public and not s.field.dated and 2 <= s.values <= _FEW and n != publish
-    ]  # fmt: skip
-    names = [
-        n for n, s in seen.items()
-        if not s.repeats and not s.field.dated
-        # text, or whole numbers: measurements that happen to differ do not name people
-        and (not s.field.numeric or (s.low == math.floor(s.low) and s.high - s.low < 10 * s.values))
-    ]  # fmt: skip
-    more = [n for n in numbers if n not in secrets] or numbers
-    if publish is not None:
-        question["publish"] = publish
-    elif more:
-        question["publish"] = more[0]
-        why["publish"] = f"Chosen because it is the first column of numbers; {_others(more)}"
-    if protect is not None:
-        told = protect
-    else:
-        found = sorted((n for n in secrets if n != question.get("publish")), key=lambda n: seen[n].values)
-        told = found[0] if found else ""
-        if found:
-            why["protect"] = f"Chosen because it has the fewest values, {seen[told].values}; {_others(found)}"
-    if names:
-        question["unit"] = names[0]
-        why["unit"] = "Chosen because no value of it repeats in the reference."
-    return {"question": question, "secrets": {"protect": told} if told else {}}, why
-
-
-def _others(names: list[str]) -> str:
-    return "others would be " + ", ".join(names[1:7]) + "." if len(names) > 1 else "there is no other."
-
-
-def _schema_text(seen: dict[str, Seen]) -> str:
+def _schema_text(seen: Description, unit: str | None) -> str:
     """[schema], column by column: what is certain as it is, what is a choice as a comment."""
     lines = ["", "[schema]", "# What the cells of each column mean; columns that are not used may be left out.", ""]
-    for name, column in seen.items():
-        known = column.field
-        lines += [f"[schema.columns.{value_text(name)}]", f'kind = "{known.kind}"']
+    for column in seen.rows:
+        known = Field("identifier") if column.column == unit else column.field
+        if known is None:
+            continue
+        lines += [f"[schema.columns.{value_text(column.column)}]", f'kind = "{known.kind}"']
         if known.origin is not None:
-            low, high = (days_text(known.origin, end) for end in (column.low, column.high))
             lines.append(f'origin = "{known.origin.isoformat()}"')
-            ends = value_text([low, high])
+            ends = value_text([column.low, column.high])
             lines.append(f"# bounds = {ends}  # the reference's own; dates beyond go there")
-        elif known.numeric and not math.isnan(column.low):
+        elif known.numeric and column.low:
             lines.append(f"# bounds = [{column.low}, {column.high}]  # the reference's own; numbers beyond go there")
         elif known.values is not None and len(known.values) <= _LISTED:
             lines.append(f"values = {value_text(list(known.values))}")

@@ -60,7 +60,7 @@ class ColumnUses:
     `kind`: "numbers", "categories", "dates", "running" (a number for each row), "names" (of rows), "text" (free),
     "constant", "nothing", "times", "unread". `what`: the same in words. `cells`, `missing`, `values`: how many there
     are, how many are missing, how many are different. `uses`: {option: ("yes", "if" or "no", why)}, in the order of
-    `USES`. `field`: how its cells are read; None where they are not."""
+    `USES`. `field`: how its cells are read; None where they are not. `low`, `high`: the ends of numbers and dates."""
 
     column: str
     kind: str
@@ -70,6 +70,8 @@ class ColumnUses:
     values: int
     uses: Mapping[str, tuple[str, str]]
     field: Field | None
+    low: str = ""
+    high: str = ""
 
     def why(self, use: str) -> str:
         """Why the column may not be used so, or what it takes; "" where it may."""
@@ -234,7 +236,8 @@ def _seen(name: str, known: Field, column: Column) -> ColumnUses:
         why["unit"] = texts()["counts"]["unnamed"]
     what = said["what"].format(**facts) + (f", {missing:,} missing" if missing and kind != "nothing" else "")
     uses = {use: _use(text.format(**facts)) for use, text in why.items()}
-    return ColumnUses(name, kind, what, len(column), missing, values, uses, known)
+    ends = [_text(known, distinct[place], exact=True) for place in (0, -1) if values and known.numeric]
+    return ColumnUses(name, kind, what, len(column), missing, values, uses, known, *ends)
 
 
 def _unread(name: str, rows: int, why: str) -> ColumnUses:
@@ -283,10 +286,25 @@ def _kind(known: Field, distinct: NDArray[Any], rows: int) -> str:
     return "names" if values == rows else "categories"
 
 
-def _text(known: Field, value: Any) -> str:
+def _text(known: Field, value: Any, exact: bool = False) -> str:
     """A value as it is shown."""
     if known.origin is not None:
         return days_text(known.origin, float(value))
     if known.numeric:
-        return number_text(float(value)) if float(value).is_integer() else f"{value:.4g}"
+        return number_text(float(value)) if exact or float(value).is_integer() else f"{value:.4g}"
     return shortened(str(value), 30)
+
+
+def suggested(seen: Description, publish: str | None = None, protect: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Columns to begin with, the first of each the best: what is a secret, a number to publish, a category to count, a
+    name of the person. `publish`, `protect`: columns that are chosen already."""
+    taken = {publish, *protect}
+    few = [
+        row for row in seen.rows
+        if row.uses["protect"][0] != NO and row.kind in ("categories", "numbers") and row.values <= FEW_VALUES
+    ]  # fmt: skip
+    secrets = [row.column for row in sorted(few, key=lambda row: row.values) if row.column != publish]
+    numbers = [row.column for row in seen.rows if row.kind == "numbers" and row.column not in taken]
+    free = [name for name in numbers if name not in secrets] or numbers
+    counted = [row.column for row in seen.rows if row.kind == "categories" and row.column not in taken]
+    return {"protect": secrets, "publish": free, "count": counted, "unit": list(seen.usable("unit"))}

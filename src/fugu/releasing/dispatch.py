@@ -34,6 +34,7 @@ from fugu.publication.releasing import ReleaseAccount, released_before
 from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
 from fugu.releasing import options
 from fugu.releasing.blocks import LOUD, NOTE, Block, Listener, Text, label_warnings
+from fugu.releasing.complete import require_complete
 from fugu.releasing.options import named, split
 from fugu.releasing.outcome import Forecast, Publication
 from fugu.releasing.scenario_file import Booking, Delivery
@@ -317,12 +318,9 @@ def dispatched(
     """What becomes of a question; of a dry run, what would. What is wrong is found before anything is charged; a dry
     run ends before the table is opened. `total`: the budget of all requests, where the books do not say it in words."""
     dry_run = delivery.dry_run
-    _check_sources(question, dry_run)
+    require_complete(question, delivery)
+    _check_sources(question)
     read = (question.table, question.reference, books.ledger, question.schema)
-    if delivery.output is None and not dry_run:
-        raise UsageError(
-            "say where the release goes: -o OUT.csv; only --dry-run, which writes nothing, goes without it"
-        )
     files = targets("the column", delivery.output or "release.csv", ".csv", delivery.force or dry_run, *read)
     if delivery.report is not None:
         options.fresh(check_apart(delivery.report, *read, delivery.output), delivery.force)
@@ -375,20 +373,15 @@ _ROUTES = {
 """What goes out by which function, imported when it is gone."""
 
 
-def _check_sources(question: Question, dry_run: bool) -> None:
-    """Beliefs come from one place, and what is released, or fitted on TABLE, needs TABLE."""
-    if (question.reference is None) == (not question.public_prior):
+def _check_sources(question: Question) -> None:
+    """Beliefs come from one place."""
+    if question.reference is not None and question.public_prior:
         raise UsageError(
-            "beliefs must come from somewhere: give --reference REF (a table that is not the one released), or "
-            "--public-prior to fit them on TABLE itself and count them as public; one of the two"
+            "beliefs come from --reference REF, or with --public-prior from TABLE itself, which counts as public; "
+            "leave out one of the two"
         )
     if question.public_reference and question.reference is None:
         raise UsageError("--public-reference says that the file of --reference is public; give both")
-    if question.table is None and (not dry_run or question.public_prior):
-        raise UsageError(
-            "give the TABLE to release; only --dry-run, which reads public facts alone, goes without it (and not with "
-            "--public-prior, which fits beliefs on TABLE)"
-        )
 
 
 def statistic_route(question: Question, attack: bool, kept: bool) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from fugu.ledger import Ledger
 from fugu.ledger.keys import LedgerLike
 from fugu.question import Question, facts
 from fugu.releasing.blocks import Notes
+from fugu.releasing.complete import require_complete
 from fugu.releasing.dispatch import dispatched
 from fugu.releasing.outcome import Forecast, Publication
 from fugu.releasing.scenario_file import RELEASED, Booking, Delivery, ScenarioFile, filled
@@ -105,6 +106,7 @@ def release(
             delivery, output=delivery.output if out is None else _path("out", out), dry_run=dry_run,
             report=None if report is None else _path("report", report), attack=attack, no_check=not check, force=force,
         )  # fmt: skip
+        require_complete(question, delivery, python=True)
         notes = Notes()
         went = dispatched(question, books, delivery, notes, total)
         return replace(went, notes=tuple(notes.texts))
