@@ -18,14 +18,15 @@ from golden.doors import command, screens
 
 def rows(start, last):
     return "\n".join(
-        f"{k},{('no', 'yes')[k % 3 == 0]},{40 + k * 7 % 30},{'nsw'[k * k % 3]}" for k in range(start, last)
+        f"{k},{('no', 'yes')[k % 3 == 0]},{40 + k * 7 % 30},{'nsw'[k // 4 % 3]},{'FM'[k // 5 % 2]}"
+        for k in range(start, last)
     )
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    (tmp_path / "ref.csv").write_text(f"id,ill,age,ward\n{rows(0, 300)}\n")
-    (tmp_path / "today.csv").write_text(f"id,ill,age,ward\n{rows(300, 450)}\n")
+    (tmp_path / "ref.csv").write_text(f"id,ill,age,ward,sex\n{rows(0, 300)}\n")
+    (tmp_path / "today.csv").write_text(f"id,ill,age,ward,sex\n{rows(300, 450)}\n")
     monkeypatch.setenv("FUGU_LEDGER", str(tmp_path / "ledger.db"))
     return tmp_path
 
@@ -62,7 +63,7 @@ def told(folder, name="scenario.toml"):
 
 def test_defaults_wrong_answers_and_a_file_that_release_takes_as_it_is(folder):
     (folder / "today.csv").rename(folder / "later.csv")  # nothing is opened
-    answers = ["il\n", "id\n", "age>=1\n", "\n", "mean(ward)\n", "mean(agee)\n", "id\n", "\n", "ill\n", "ward\n",
+    answers = ["il\n", "id\n", "age>=1\n", "\n", "mean(ward)\n", "mean(agee)\n", "id\n", "\n", "ill\n", "sex\n",
                "\n", "much\n", "-1\n", "\n", "ref.csv\n", "today.csv\n"]  # fmt: skip
     code, shown = talk(folder, ["init", "ref.csv"], answers)
     assert code == 0 and "Traceback" not in shown, shown
@@ -73,12 +74,13 @@ def test_defaults_wrong_answers_and_a_file_that_release_takes_as_it_is(folder):
     assert shown.count("once more") == 10 and shown.index("what each column may be used for") < shown.index("secret")
     assert told(folder) == {
         "data": {"reference": "ref.csv", "table": "today.csv"}, "secrets": {"protect": "ill"}, "budget": {"epsilon": 1},
-        "question": {"query": "count, mean(age), histogram(ward)", "by": "ward", "unit": "id"},
+        "question": {"query": "count, mean(age), histogram(ward)", "by": "sex", "unit": "id"},
     }  # fmt: skip
     assert "change by a factor of 2.72 at most" in (folder / "scenario.toml").read_text()
     (folder / "later.csv").rename(folder / "today.csv")
     with chdir(folder), screens(200):
-        assert command("release", "--scenario", "scenario.toml", "-o", "out.csv")[0] == 0
+        code, said, why = command("release", "--scenario", "scenario.toml", "-o", "out.csv")
+        assert code == 0, (said, why)
         for other in (("verify", "out.certificate.json", "--reference", "ref.csv"), ("compare", "--by", "ill"),
                       ("check",)):  # fmt: skip
             more = () if other[0] == "verify" else ("--scenario", "scenario.toml")
