@@ -896,7 +896,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("released_before", "files of another request", 'request not in (None, stated["request"])', "False"),
     ("account_of", "no ledger by default", "own_ledger()", "Path(os.devnull)"),
     [CLI],
-    ("_check_sources", "beliefs from nowhere", "(question.reference is None) == (not question.public_prior)", "False"),
+    ("_missing", "beliefs from nowhere", "question.reference is None and not question.public_prior", "False"),
     ("_refused", "exit code", "error.exit_code", "1"),
     ("verify", "failure exits well", "not verdict.holds", "False"),
     ("BudgetRefused.exit_code", "refusals exit like wrong use", "3", "2"),
