@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import tempfile
 import tomllib
 from importlib import resources
@@ -15,6 +14,7 @@ from fugu.cli.console import escape, grid, out, progress, usable_table
 from fugu.data import read_table
 from fugu.documents.promises import promise_lines
 from fugu.errors import BudgetRefused
+from fugu.files import write_bytes
 from fugu.releasing.outcome import Publication
 from fugu.visible import several
 
@@ -27,8 +27,7 @@ def demo(output: str = "demo-output") -> None:
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     for name, shipped in _TABLES.items():
-        with resources.as_file(resources.files("fugu.examples") / shipped) as table:
-            shutil.copyfile(table, folder / name)
+        write_bytes(folder / name, resources.files("fugu.examples").joinpath(shipped).read_bytes())
     with tempfile.TemporaryDirectory() as books:
         _run(folder, fugu.Ledger(Path(books) / "ledger.db", fugu.Pure(2), data="clinic"))
 
