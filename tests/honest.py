@@ -50,20 +50,18 @@ def _budgeted() -> dict[str, Any]:
                           "g": {"kind": "category", "values": ["a", "b"]}})  # fmt: skip
     mechanism = Histogram(States(["a", "b"])).mechanism(entry_budget(chain, 0.9))
     return dict(
-        json.loads(
-            SequenceCertificate.issue(
-                chain,
-                mechanism,
-                1.0,
-                schema,
-                "unknown states count as 'a'",
-                REFERENCE,
-                0.0,
-                None,
-                None,
-                budget=Approx(1, 1e-3),
-            ).to_json()
-        )
+        SequenceCertificate.issue(
+            chain,
+            mechanism,
+            1.0,
+            schema,
+            "unknown states count as 'a'",
+            REFERENCE,
+            0.0,
+            None,
+            None,
+            budget=Approx(1, 1e-3),
+        ).to_json()
     )
 
 
