@@ -106,22 +106,32 @@ SAYING = {
 
 
 @pytest.mark.parametrize("what", SAYING)
-def test_text_and_json_say_both_in_this_order(folder, what):
+def test_text_and_json_begin_with_the_two_lines_to_quote(folder, what):
+    code, text = SAYING[what](folder, "--json")
+    told = json.loads(text)
+    assert code == 0 and SENTENCE.fullmatch(
+        told.get("promise") or "epsilon 1 against whoever believes x; none against anybody"
+    )
+    first, second = told["quote"]
+    assert re.match(r"Promise: (to )?whoever believes", first) and second.startswith(
+        ("Against anybody", "For each entry")
+    )
     code, text = SAYING[what](folder)
-    assert code == 0, text
-    said = SENTENCE.search(" ".join(text.split()))
-    assert said is not None, text
-    code, told = SAYING[what](folder, "--json")
-    assert code == 0 and SENTENCE.fullmatch(json.loads(told)["promise"]), told
+    said = " ".join(text.split())
+    assert code == 0 and said.partition("Promise: ")[2].startswith(f"{first.removeprefix('Promise: ')} {second}"), text
+    before = re.sub(r"(?:^|\s)(?:note: .*?|plan: .*?|warning: .*?)(?=\n|$)", "", text.partition("Promise: ")[0])
+    assert not before.strip(), text
 
 
 @pytest.mark.parametrize("what", SAYING)
-def test_no_epsilon_in_a_headline_stands_alone(folder, what):
-    """The lines that state what is promised; figures (cost, own epsilon, attacked) have columns of their own."""
+def test_no_other_epsilon_is_called_a_promise(folder, what):
+    """What is inside has names of its own: price, share, proved, attacked, true epsilon."""
     lines = " ".join(SAYING[what](folder)[1].split())
-    for found in re.finditer(r"(?:under|at|; proved|promised:?) epsilon [0-9.]+", lines):
-        rest = lines[found.end() :][:60]
-        assert re.match(r"(?: and delta [0-9.e-]+)? against whoever", rest), lines[found.start() :][:100]
+    assert lines.count("Promise: ") == 1
+    assert (
+        re.search(r"epsilon [0-9.e-]+[^;.]* against (?:whoever|anybody)|under epsilon|own epsilon|promised", lines)
+        is None
+    )
 
 
 def test_the_second_promise_is_that_of_the_certificate(folder):

@@ -6,6 +6,7 @@ import json
 import random
 
 import pytest
+from typer.testing import CliRunner
 
 import fugu
 from fugu.cli.train_reading import read_bounds
@@ -14,7 +15,7 @@ from fugu.errors import UsageError
 from fugu.queries.statistic import StatisticQuestion
 from fugu.releasing import options
 from fugu.releasing.options import joined, split, split_before
-from release_files import command, document_of
+from release_files import cli, command, document_of
 
 TABLE = ("--protect", "sex", "--bounds", "0,50", "--step", "10", "--epsilon", "0.5")
 LINE = "count, mean(age), histogram(job) by ward"
@@ -43,6 +44,14 @@ def folder(tmp_path_factory):
         (place / f"{name}.csv").write_text("\n".join(records) + "\n")
         (place / f"{name}-sequences.csv").write_text("\n".join(entries) + "\n")
     return place
+
+
+def noted(folder, out, *words):
+    """What a release says beside its result."""
+    asked = ("release", folder / "today.csv", "--reference", folder / "ref.csv", *words, "-o", folder / out, "--force")
+    found = CliRunner().invoke(cli.app, [str(word) for word in asked])
+    assert found.exit_code == 0, found.output
+    return " ".join(found.stderr.split())
 
 
 def release(folder, out, *words, kind=""):
@@ -100,8 +109,7 @@ def test_the_plan_is_shown_before_it_is_charged_and_stands_in_recipe_and_words(f
     plan = ["mean(age) by ward", "histogram(job) by ward", "quantile(age, 1/2)"]
     code, said = release(folder, "plan.csv", *asked, "--dry-run", "--json")
     assert code == 0 and json.loads(said)["plan"] == plan
-    code, said = release(folder, "plan.csv", *asked)
-    assert code == 0 and said.index(f"plan: {'; '.join(plan)}") < said.index("3 answers")
+    assert f"plan: {'; '.join(plan)}" in noted(folder, "plan.csv", *asked)
     recipe = document_of(folder / "plan.csv")["question"]["recipe"]
     assert recipe["grammar"] == 2 and [question["query"] for question in recipe["questions"]] == plan
     assert document_of(folder / "plan.csv")["question"]["words"].startswith(f"Publish {'; '.join(plan)} of 120 records")
@@ -135,8 +143,8 @@ def test_a_line_that_was_answered_in_its_old_reading_is_neither_charged_nor_mist
     code, said = release(folder, "new.csv", "--query", "count by ward, mean(age) by ward, histogram(job) by ward",
                          *asked)  # fmt: skip
     assert code == 0 and session.spent().epsilon > spent
-    code, said = release(folder, "same.csv", "--query", LINE, *asked)  # charged before, and said which one it is
-    assert code == 0 and "plan: count by ward; mean(age) by ward;" in said
+    said = noted(folder, "same.csv", "--query", LINE, *asked)  # charged before, and said which one it is
+    assert "plan: count by ward; mean(age) by ward;" in said
     assert (folder / "same.csv").read_bytes() == (folder / "new.csv").read_bytes()
 
 

@@ -245,7 +245,7 @@ def test_what_has_no_number_has_no_figure():
     with pytest.raises(fugu.errors.BadNoise, match="no interval"):
         chosen.plot()
     calls = (
-        lambda: plots.bars("t", "", [("a", 0.0, None, False)], ("", "")),
+        lambda: plots.bars("t", "", [("a", 0.0, False)]),
         lambda: plots.intervals("t", "", [], [], []),
         lambda: plots.curve("t", "", [(1, np.inf)], "", ""),
         lambda: sheet.odds_figure(np.inf, 0),

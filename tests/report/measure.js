@@ -8,6 +8,8 @@
   const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
   for (const svg of document.querySelectorAll("svg.chart")) {
     if (!shown(svg)) continue;
+    const card = svg.closest("section");
+    if (card && svg.getBoundingClientRect().right > card.getBoundingClientRect().right) faults.push("drawing outside its card");
     const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
     const texts = [...svg.querySelectorAll("text")].map(e => [e, e.getBoundingClientRect()]);
     texts.forEach(([e, r], n) => {
@@ -33,6 +35,10 @@
     if (contrast(rgb(getComputedStyle(e).color), behind(e)) < 4.5) faults.push(told("text too pale", e));
     if (e.getBoundingClientRect().right > room + 1) faults.push(told("text beyond the screen", e));
     if (parseFloat(getComputedStyle(e).fontSize) < 11) faults.push(told("text too small", e));
+    const card = e.closest("section, .summary, .loud, .aside, .cards li"), drawn = document.createRange();
+    drawn.selectNodeContents(walker.currentNode);
+    const r = drawn.getBoundingClientRect(), c = card && card.getBoundingClientRect();
+    if (card && r.width > 1 && !e.closest(".scroll, .unseen, .stack thead") && (r.right > c.right + 1 || r.left < c.left - 1)) faults.push(told("text outside its card", e));
   }
   for (const e of document.querySelectorAll(".scroll")) if (shown(e) && e.scrollWidth > e.clientWidth + 1) faults.push(told("table wider than the screen", e));
   if (document.documentElement.scrollWidth > room) faults.push(`the page is ${document.documentElement.scrollWidth} wide on ${room}`);

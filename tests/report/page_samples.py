@@ -23,6 +23,7 @@ from fugu.report.compare import MethodLine, property_page, trade_page
 from fugu.report.dossier import documents_in, dossier_page
 from fugu.report.page import influence_page
 from law_route import prepare
+from release_files import command
 
 REFERENCE = Path(fugu.__file__).parent / "examples" / "clinic_reference.csv"
 LONG = "a name of an answer that goes on and on beyond every column"
@@ -160,3 +161,35 @@ SAMPLES = {
     "records": lambda: page(record_documents.certificate()),
     "influence": lambda: influence_page([(1, 2.0), (2, 1.0), (8, 0.25), (100, 0.0)], "2 states, length 100"),
 }
+
+
+HUGE = "a_column_whose_name_somebody_wrote_without_any_spaces_and_which_is_longer_than_a_phone_is_wide"
+_ROUTE = ("--by", HUGE, "--order", "time", "--state", "place")
+_ROWS = ("--protect", "secret", "--epsilon", "1")
+RELEASED = {
+    "column": ("--publish", HUGE, *_ROWS),
+    "statistics": (
+        "--query", f"count by group; mean({HUGE}) by group; histogram(place) by group; median({HUGE})", *_ROWS
+    ),
+    "sequence": ("--query", "histogram; top2; transitions", *_ROUTE, "--epsilon", "2"),
+    "property": ("--hide", "secret=yes", "--statistics", f"mean({HUGE}),count(place=home)", "--size", "600",
+                 "--tolerance", "0.3", "--epsilon", "1", "--delta", "1e-3"),
+    "channel": ("--publish", HUGE, *_ROWS, "--mechanism", "optimal", "--allow-no-noise"),
+}  # fmt: skip
+"""Releases of every kind, of a table in which every name is as long as it may be."""
+
+
+def released(name: str, folder: Path) -> Path:
+    """The page of such a release, made by the command that people use, with its published numbers."""
+    for table, seed in (("reference.csv", 1), ("today.csv", 2)):
+        source, lines = np.random.default_rng(seed), [f"{HUGE},time,place,group,secret"]
+        for row in range(600):
+            secret = source.random() < 0.4
+            place = ("home", "work", LONG)[source.choice(3, p=(0.5, 0.3, 0.2))]
+            value = row // 20 if name == "sequence" else 10 * source.integers(0, 4) + 10 * secret
+            lines.append(f"{value},{row},{place},{LONG if row % 2 else HUGE},{'yes' if secret else 'no'}")
+        (folder / table).write_text("\n".join(lines) + "\n", "utf-8")
+    code, said = command("release", folder / "today.csv", "--reference", folder / "reference.csv", *RELEASED[name],
+                         "-o", folder / "out.csv", "--no-ledger", "--force")  # fmt: skip
+    assert code == 0, said
+    return folder / "out.report.html"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from browser import WHY_NOT, Browser, chromium
-from page_samples import SAMPLES
+from page_samples import RELEASED, SAMPLES, released
 
 from fugu.report.template import policy, sheet
 
@@ -74,6 +74,23 @@ def test_pages_print_on_a_few_sheets_of_a4(name, browser, files):
     assert browser.run("[...document.querySelectorAll('.chart.narrow')].every(e => !e.checkVisibility())")
 
 
+WIDTHS = {"phone": {"width": 390}, "wide": {"width": 1280}, "dark phone": {"width": 390, "dark": True},
+          "wide and dark": {"width": 1280, "dark": True}, "paper": {"width": 657, "media": "print"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_the_page_of_a_release_keeps_everything_in_its_cards(name, browser, tmp_path):
+    """With numbers, error bars, and names longer than a screen: on a phone, a wide screen and paper, light and dark."""
+    path = released(name, tmp_path)
+    assert path.stat().st_size < (250_000 if name == "property" else 150_000)  # one has as many pairs as shares
+    assert {width: found for width, how in WIDTHS.items() if (found := faults(browser, path, **how))} == {}
+    browser.open(path, width=390)
+    assert browser.run("document.querySelector('.summary .verdicts span').checkVisibility()")
+    boxes = "[...document.querySelectorAll('.summary, #numbers-title')].map(e => e.getBoundingClientRect().top)"
+    top, numbers = browser.run(boxes)
+    assert top < 250 and numbers < 2200  # what a reader in a hurry must know is at hand
+
+
 def test_the_chosen_pair_shows_and_no_other(browser, files):
     browser.open(files("several pairs"))
     seen = "[...document.querySelectorAll('.view')].filter(e => e.checkVisibility()).map(e => e.className)"
@@ -97,6 +114,7 @@ WRONG = {
     "a wide table": ("</main>", f"{WIDE}</main>", "wider than the screen"),
     "a page that scrolls": ("<h1>", "<pre>" + "wide " * 40 + "</pre><h1>", "wide on 390"),
     "a second title": ("</main>", "<h1>x</h1></main>", "headings"),
+    "a word beyond its card": (r"(<section [^>]*>)", r"\1<pre>" + "w" * 44 + "</pre>", "outside its card"),
     "no language": (' lang="en"', "", "language"),
     "no alternative text": (r"<desc[^>]*>[^<]*</desc>", "", "alternative"),
     "a table without caption": (r"<caption>[^<]*</caption>", "", "caption"),

@@ -60,8 +60,8 @@ def test_labels_keep_apart_and_inside_for_any_axes(across, upward, width, names)
 def test_log_axes_too(low, decades, width):
     axis = Axis("log", 10.0**low, 10.0 ** min(low + decades, 307), log=True)
     assert faults(Chart("x", "t", "d", (Panel((), axis, axis, 200.0),)), width) == []
-    bars = tuple((f"method {n} " * 5, axis.high, axis.low, "a", "told") for n in range(4))
-    assert faults(Rows("x", "t", "d", bars, axis, ("average error", "scale of the noise")), width) == []
+    bars = tuple((f"method {n} " * 5, axis.high, "1.234 × 10⁻²⁹⁹", "a") for n in range(4))
+    assert faults(Rows("x", "t", "d", bars, axis, {"a": "the method taken", "other": "other methods"}), width) == []
 
 
 @pytest.mark.parametrize("count", [1, 3, 12, 60])

@@ -312,7 +312,8 @@ class Audit(Shown):
     divergences: tuple[Divergence, ...] = ()
     fit: Fit | None = None
     promises: str = ""
-    """Both promises of the document, in one sentence; only the first one can be attacked."""
+    quoted: tuple[str, ...] = ()
+    """Both promises of the document, in one sentence and as lines to quote; only the first one can be attacked."""
 
     @property
     def attacked(self) -> bool:
@@ -383,10 +384,8 @@ class Audit(Shown):
 
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What a table shows, line by line."""
-        lines = [
-            ("promised", self.promises or promise(self.guarantee)),
-            ("proved", f"epsilon {float(self.epsilon):.10g} at delta {float(self.delta):.3g}"),
-        ]
+        lines = [] if self.quoted else [("promised", promise(self.guarantee))]
+        lines.append(("proved", f"epsilon {float(self.epsilon):.10g} at delta {float(self.delta):.3g}"))
         fit = (*(self.fit.rows() if self.fit is not None else ()), *(("note", note) for note in self.notes))
         if not self.attacked:
             return (*lines, *fit)
@@ -422,13 +421,14 @@ class Audit(Shown):
         return (*lines, *fit)
 
     def __str__(self) -> str:
-        return "\n".join([*(f"{name:<14}{text}" for name, text in self.rows()), self.verdict])
+        return "\n".join([*self.quoted, *(f"{name:<14}{text}" for name, text in self.rows()), self.verdict])
 
     def to_json(self) -> Json:
         """Plain data; an infinite number as null."""
         files, naive = self.through_files, self.naive
         told: Json = finite({
-            "guarantee": self.guarantee.to_json(), "promise": self.promises, "epsilon": float(self.epsilon),
+            "guarantee": self.guarantee.to_json(), "promise": self.promises, "quote": list(self.quoted),
+            "epsilon": float(self.epsilon),
             "delta": float(self.delta), "epsilon_lower": self.epsilon_lower, "tightness": self.tightness,
             "confidence": float(self.confidence), "draws": self.draws, "refuted": self.refuted, "clean": self.clean,
             "verdict": self.verdict, "reach": self.reach, "ceiling": self.ceiling,

@@ -112,9 +112,10 @@ def audit(
         promised = getattr(document, "budget", None) or getattr(document, "guarantee", None)
         guarantee = promised if isinstance(promised, Guarantee) else Pure(proved)
         parts = {"guarantee": guarantee, "epsilon": proved, "delta": guarantee.delta, "notes": (str(reason),)}
-    said = document.promises if isinstance(document, Promising) else ""
+    if isinstance(document, Promising):
+        parts |= {"promises": document.promises, "quoted": document.quoted()}
     fit = fit_of(document, mechanism, draws, float(alpha * SHARE), bits)
-    return Audit(confidence=confidence, fit=fit, promises=said, **parts)
+    return Audit(confidence=confidence, fit=fit, **parts)
 
 
 def entry_attack(

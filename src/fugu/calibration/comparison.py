@@ -15,6 +15,7 @@ from fugu.documents.certificate import Certificate
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import exact
 from fugu.guarantee.curve import Guarantee
+from fugu.numbers.text import number
 from fugu.shown import Shown
 from fugu.visible import Json, several
 
@@ -104,6 +105,23 @@ class Comparison(Shown):
         """Both promises of the best row, in one sentence: the second is not the same for all rows. "" if not known."""
         return "" if self.certificate is None else self.certificate.promises
 
+    @property
+    def quoted(self) -> tuple[str, ...]:
+        """The same as the lines to quote."""
+        return () if self.certificate is None else self.certificate.quoted()
+
+    @property
+    def verdict(self) -> str:
+        """Which method is best, and how much is gained, in one sentence."""
+        if (best := self._taken) is None:
+            return "no method is proved to meet the budget"
+        if not best.expected_absolute:
+            return f"no noise is needed ({best.method}): the beliefs alone suffice"
+        times = next(filter(None, map(self.times_less, self.ordinary)), None)
+        gain = "" if times is None else f", {number(times)} times less than with ordinary differential privacy"
+        error = number(best.expected_absolute, digits=4)
+        return f"a value is off by {error} on average (method {best.method}, {best.noise} noise){gain}"
+
     def times_less(self, row: Row) -> float | None:
         """How many times less error the best row has than this one; None where either has none.
 
@@ -156,6 +174,8 @@ class Comparison(Shown):
             "budget": self.budget.to_json(),
             "best": self.best.method,
             "promise": self.promises,
+            "quote": list(self.quoted),
+            "verdict": self.verdict,
             "rows": [self._plain(r) for r in self.rows],
             "beside": [self._plain(r) for r in self.beside],
             "ordinary": [self._plain(r) for r in self.ordinary],
@@ -190,7 +210,12 @@ class Comparison(Shown):
 
     def __str__(self) -> str:
         names = ("scale", "E|error|", "E error^2", "true epsilon")
-        lines = [f"{'method':<24}{'noise':<9}" + "".join(f"{name:>14}" for name in names) + "  proven  note"]
+        lines = [
+            *self.quoted,
+            self.verdict,
+            "",
+            f"{'method':<24}{'noise':<9}" + "".join(f"{name:>14}" for name in names) + "  proven  note",
+        ]
         for r in self.rows:
             numbers = _line(r, shown(r.scale), shown(r.expected_absolute), shown(r.expected_squared), shown(r.epsilon))
             lines.append(

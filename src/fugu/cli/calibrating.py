@@ -16,6 +16,7 @@ from fugu.cli.commands import Comparing
 from fugu.cli.console import (
     comparison_table,
     grid,
+    head,
     limit_table,
     out,
     print_json,
@@ -26,9 +27,10 @@ from fugu.cli.console import (
     warn,
 )
 from fugu.data import Schema
+from fugu.documents.sentences import protected
 from fugu.files import check_apart
 from fugu.guarantee import Approx, weaknesses
-from fugu.guarantee.composition import EACH_ENTRY, REFERENCE, both, promise
+from fugu.guarantee.composition import EACH_ENTRY, both, promise, quote
 from fugu.laws.shapes import shapes
 from fugu.mechanism.intake import Context
 from fugu.numbers.exact import as_fraction
@@ -65,18 +67,18 @@ def plan(question: Question, as_json: bool) -> None:
     said = mechanism.certificate
     reached = mechanism.expected_error() if channel is None else mechanism.optimum.value
     numbers: dict[str, Any] = {
-        "epsilon": float(least.epsilon), "anybody": said.anybody, "promise": said.promises,
+        "epsilon": float(least.epsilon), "anybody": said.anybody, "promise": said.promises, "quote": said.quoted(),
         "scale": None if mechanism.noise.tabled else float(mechanism.noise.scale), "error": reached,
     }  # fmt: skip
     if as_json:
         print_json(numbers)
         return
+    head(said.quoted())
     how = "a channel" if numbers["scale"] is None else f"noise scale {numbers['scale']:.6g}"
     out.print(
         f"epsilon {numbers['epsilon']:.9g} is the least that allows an expected error of {error:g}: {how}, expected "
         f"|error| {reached:.6g}"
     )
-    say(f"promised: {said.promises}")
 
 
 def calibrate(question: Question, output: str | None, report: str | None, attack: bool, as_json: bool) -> None:
@@ -106,6 +108,7 @@ def calibrate(question: Question, output: str | None, report: str | None, attack
     if as_json:
         print_json(figures(mechanism, scenario.report.rows, usable))
     else:
+        head(mechanism.certificate.quoted())
         show(described(mechanism, question.published, scenario.report.rows, usable))
 
 
@@ -164,10 +167,8 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
         needed |= {} if within is None else {"rows_needed": asdict(within)}
         print_json({**found.to_json(), "report": asdict(scenario.report), "warnings": list(said), **needed})
         return
-    believed = f"{promise(budget)} against whoever believes {REFERENCE}"
-    out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {believed}"))
-    if found.promises:
-        say(f"promised by {found.best.method}: {found.promises}")
+    head(found.quoted, f"{found.verdict}; {found.usable.verdict}")
+    out.print(comparison_table(found, f"Noise to publish {publish!r} while hiding {protect!r} at {promise(budget)}"))
     if (limits := limit_table(found)) is not None:
         out.print(limits)
     out.print(usable_table(found.usable))
@@ -192,6 +193,7 @@ def _routes(question: Question, as_json: bool) -> None:
         show(plan_told(plan, query))
     allowed = options.positive("--epsilon", question.epsilon)
     most = FOLD * allowed if question.cap is None else options.positive("--cap", question.cap)
+    promised = quote(allowed, most, about=protected({"protect": protect}))
     with progress():
         known = (schema or Schema({})).open(str(question.reference))
         size = RowsFor(rows, len(known))
@@ -205,7 +207,7 @@ def _routes(question: Question, as_json: bool) -> None:
     if as_json:
         told = [{**asdict(one), "gain": one.gain, "figures": [x.to_json() for x in one.figures]} for one in found]
         said = {"plan": plan, "epsilon": float(allowed), "cap": float(most), "rows": size.number, "basis": basis}
-        print_json({**said, "questions": told, "usable": usable.to_json()})
+        print_json({"quote": promised, **said, "questions": told, "usable": usable.to_json()})
         return
     columns = ("question", RECORDS, LAW, "plain DP", "less noise", "in")
     lines = [
@@ -213,7 +215,10 @@ def _routes(question: Question, as_json: bool) -> None:
          f"{one.gain:.3g} x", one.unit)
         for one in found
     ]  # fmt: skip
-    out.print(grid(f"Expected error at {both(allowed, most)}, {size}", columns, ("question", "in"), rows=lines))
+    gains = [one.gain for one in found]
+    less = f"the records route has {min(gains):.3g} to {max(gains):.3g} times less noise than plain DP"
+    head(promised, f"{usable.verdict}; {less}")
+    out.print(grid(f"Expected error, {size}", columns, ("question", "in"), rows=lines))
     out.print(usable_table(usable))
     say(basis)
     say(_ROUTES)
@@ -267,9 +272,10 @@ def _rules(question: Question, users: int | None, as_json: bool) -> None:
         f"much about the {chain.length} entries of its sequence as about itself. Shorter sequences, fewer states or "
         "coarser steps in time would help; a larger epsilon too"
     )
-    promised = both(odds, made.guarantee, "the chain", EACH_ENTRY)
+    promised = odds, made.guarantee, "the chain", EACH_ENTRY
     told: dict[str, Any] = {
-        "epsilon": float(allowed), "promise": promised, "questions": [part.name for part in parts],
+        "promise": both(*promised), "quote": quote(*promised, "one entry"), "epsilon": float(allowed),
+        "questions": [part.name for part in parts],
         "shares": [str(share) for share in shares], "states": list(chain.states), "length": chain.length,
         "users": len(known.sequences), "users released": users or len(known.sequences),
         "rows": [
@@ -285,17 +291,17 @@ def _rules(question: Question, users: int | None, as_json: bool) -> None:
         print_json(told)
         return
     size = f"{several(len(chain.states), 'state')}, length {chain.length}, {told['users released']} users"
-    title = f"{query.name} of sequences at {promise(allowed)} against whoever believes the chain ({size})"
+    title = f"{query.name} of sequences at {promise(allowed)} ({size})"
     left = ("rule", "answered by", "proved by")
     table = grid(title, (*left[:2], "epsilon per entry", *(f"error: {part.name}" for part in parts), left[2]), left)
     for rule, ways, errors, released in lines:
         words = ", ".join(dict.fromkeys(_WORDS.get(way, way) for way in ways))
         numbers = (f"{rule.total:.6g}", *(f"{error:.4g}" for error in errors))
         table.add_row(rule.name, words, *numbers, rule.theorem, style="bold" if released else None)
+    head(told["quote"], f"{usable.verdict}; entries get {gain:.4g} times the epsilon of the group bound")
     out.print(table)
     if budget is not None:
         say(f"with delta {float(budget.delta):g}: {noise}")
-    say(f"promised by what is released: {promised}")
     out.print(usable_table(usable))
     say(_ERRORS)
     for line in (*(() if gain >= _LITTLE else (little,)), *skipped):

@@ -106,6 +106,14 @@ def note(text: object) -> None:
     err.print(f"[bold yellow]note[/]: {escape(text)}", soft_wrap=True)
 
 
+def head(promise: Iterable[str], verdict: str = "") -> None:
+    """What every output begins with: the promise, the only epsilons to quote, and the `verdict`, if there is one."""
+    for line in promise:
+        out.print(f"[bold]{escape(line)}[/]")
+    if verdict:
+        out.print(f"[bold]Verdict:[/] {escape(spoken(verdict))}")
+
+
 def warn(sentences: Iterable[str]) -> None:
     """What must not be overlooked, one line each."""
     for sentence in sentences:
@@ -235,7 +243,7 @@ def present(went: Forecast, as_json: bool) -> None:
     if as_json:
         print_json(went.to_json())
     else:
-        show(went.blocks)
+        show(went.told)
 
 
 def show(said: Iterable[blocks.Block]) -> None:

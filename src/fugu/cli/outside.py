@@ -15,16 +15,16 @@ import fugu
 from fugu.auditing.beside import Exhibit, find, private_part, promising
 from fugu.auditing.books import extract
 from fugu.cli.asking import asks
-from fugu.cli.console import escape, grid, out, print_json, progress, say, show_check, warn
+from fugu.cli.console import escape, grid, head, out, print_json, progress, say, show_check, warn
 from fugu.documents.document import Document, Verdict
 from fugu.documents.kinds import inner
 from fugu.documents.per_entry import PerEntryCertificate
-from fugu.documents.promises import Promising
+from fugu.documents.promises import Promising, promise_lines
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
 from fugu.files import STREAM, check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
-from fugu.guarantee.composition import both
+from fugu.guarantee.composition import both, quote
 from fugu.ledger import Books, books
 from fugu.ledger.books import BEFORE, HELD, accounts
 from fugu.ledger.keys import own_ledger
@@ -68,17 +68,19 @@ def verify(
             verdict = fugu.verify(only, other)
             nearby = None if within is None else guarantee_within(only, within)
     said = warnings_of_document(found.document) if verdict.holds else ()
-    proved = _promised(verdict, promising(found, private) if verdict.holds else None, against)
+    certified = promising(found, private) if verdict.holds else None
+    proved, believed = _promised(verdict, found.document, certified, against)
     if as_json:
-        told: dict[str, Any] = {**verdict.to_json(), "promise": proved, "warnings": list(said)}
+        told: dict[str, Any] = {**verdict.to_json(), "promise": proved, "quote": believed, "warnings": list(said)}
         if nearby is not None:
             told["within"] = {"distance": within, "guarantee": nearby}
         print_json(told)
     else:
         refuted = any(outcome == "fails" for _, outcome, _ in verdict.checks)  # else it is neither proved nor refuted
         word = "[bold red]does not hold[/]" if refuted else "[bold yellow]not checkable[/]"
-        figures = "nothing is proved" if proved is None else f"proved {escape(proved)}"
-        out.print(f"{'[bold green]holds[/]' if verdict.holds else word}: {escape(verdict.reason)}; {figures}")
+        figures = "; nothing is proved" if proved is None else "" if believed else f"; proved {escape(proved)}"
+        head(believed)
+        out.print(f"{'[bold green]holds[/]' if verdict.holds else word}: {escape(verdict.reason)}{figures}")
         columns = ("check", "outcome", "why")
         table = grid(None, columns, columns)
         for name, outcome, why in verdict.checks:
@@ -116,15 +118,20 @@ def _only(found: Exhibit, against: str | None) -> tuple[Certificate, Scenario | 
 _COLOURS = {"holds": "green", "fails": "bold red", "not checked": "yellow"}
 
 
-def _promised(verdict: Verdict, certified: Promising | None, against: str | None) -> str | None:
-    """Both promises as they are proved now; None if nothing is. The second one only of a document that holds."""
+def _promised(
+    verdict: Verdict, document: Document, certified: Promising | None, against: str | None
+) -> tuple[str | None, tuple[str, ...]]:
+    """Both promises as they are proved now, None if nothing is, and the lines to quote, of a document that holds."""
     if math.isinf(verdict.epsilon) and verdict.delta >= 1:
-        return None
+        return None, ()
     found: Guarantee = Approx(verdict.epsilon, verdict.delta) if verdict.delta else Pure(verdict.epsilon)
     if certified is None:
-        return both(found, None, "what is stated")
+        return both(found, None, "what is stated"), ()
     found = certified.believed if certified.believed.renyi else found
-    return certified.promised(found) if against is None else both(found, certified.anybody, "the other table")
+    if against is None:
+        return certified.promised(found), promise_lines(document, found) or certified.quoted(found)
+    other = found, certified.anybody, "the other table"
+    return both(*other), quote(*other, about=certified.about)
 
 
 def warnings_of_document(document: Document) -> tuple[str, ...]:
@@ -176,6 +183,7 @@ def audit(
     if as_json:
         print_json({"groups": found} if many else next(iter(found.values())).to_json())
     elif many:
+        head(promise_lines(document))
         columns = ("group", "proved", "attacked", "draws", "verdict")
         table = grid("Attacked, group by group", columns, ("group", "verdict"))
         for name, one in found.items():
@@ -185,6 +193,7 @@ def audit(
         out.print(table)
     else:
         (only,) = found.values()
+        head(only.quoted)
         table = Table(show_header=False, box=None, pad_edge=False)
         table.add_column(style="bold", no_wrap=True)
         table.add_column()
@@ -217,9 +226,11 @@ def report(
         document = found.release
         html = page(found.document) if document is None else _dossier(found, document, ledger, private, attack)
     write(Path(output), html)
+    quoted = promise_lines(found.document)
     if as_json:
-        print_json({"page": output, "digest": found.document.body.get("digest")})
+        print_json({"page": output, "digest": found.document.body.get("digest"), "quote": quoted})
     else:
+        head(quoted)
         say(f"wrote {output}")
 
 
@@ -277,7 +288,7 @@ def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = 
                    "skipped": list(e.skipped)} for e in entries]  # fmt: skip
         sets = [{"name": a.own.name, "budget": a.own.budget, "requests": a.asked, "spent": a.spent,
                  "spent is": str(a.why) or (BEFORE if a.translated else HELD), "worth": a.worth, "left": a.left,
-                 "against anybody": a.anybody, "people also in": list(a.others), "cap": a.own.cap,
+                 "quote": a.quoted, "against anybody": a.anybody, "people also in": list(a.others), "cap": a.own.cap,
                  "fingerprint": known.marks[0] if known.marks else None, "prior": known.prior,
                  "believed": known.believed, "entries": known.entries}
                 for a in found for known in (a.own.known,)]  # fmt: skip
@@ -287,6 +298,7 @@ def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = 
         own, known = account.own, account.own.known
         believed = "" if known.prior is None else f"; prior: {known.believed or 'not described in the file'}"
         out.print(f"[bold]{escape(own.name)}[/]: budget {escape(repr(own.budget) + believed)}", soft_wrap=True)
+        head(account.quoted)
         for what, said in account.words():
             out.print(f"  {what:6}{escape(said)}", soft_wrap=True)
     shown = entries if every else entries[-_LAST:]

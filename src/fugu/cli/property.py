@@ -16,7 +16,7 @@ from fugu.auditing import AttackReport
 from fugu.auditing.attack import property_attack, steps_of
 from fugu.calibration.comparison import called
 from fugu.calibration.offer import Wishes
-from fugu.cli.console import escape, grid, out, print_json, progress, say, spoken, usable_table
+from fugu.cli.console import escape, grid, head, out, print_json, progress, say, spoken, usable_table
 from fugu.data import read_table
 from fugu.errors import BadTable, NotProvable
 from fugu.files import check_apart
@@ -172,6 +172,7 @@ def content(found: PropertyFigures) -> dict[str, Any]:
 def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
     """The same for people."""
     model, mechanism = found.model, found.mechanism
+    head(mechanism.certificate.quoted())
     if found.asked.strip() != found.name.strip():
         say(f"hidden is {found.name!r}, the rarer of the two values of {found.asked.strip()!r}")
     out.print(_methods(found))
@@ -179,8 +180,8 @@ def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
     chosen = escape(mechanism.certificate.method)
     most = "at most " if mechanism.noise.prepares else ""
     out.print(
-        f"[bold]{chosen}[/] is used: expected l2 error {most}{error_of(mechanism):.5g} under "
-        f"{escape(repr(mechanism.guarantee))}; standard deviation of the noise: {escape(each)}"
+        f"[bold]{chosen}[/] is used: expected l2 error {most}{error_of(mechanism):.5g}; "
+        f"standard deviation of the noise: {escape(each)}"
     )
     if mechanism.noise.prepares:
         guess = mechanism.estimate()

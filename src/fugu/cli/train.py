@@ -12,7 +12,7 @@ import typer
 from rich.table import Table as Rich
 
 from fugu._version import __version__
-from fugu.cli.console import escape, grid, note, out, present, print_json, progress, say
+from fugu.cli.console import escape, grid, head, note, out, present, print_json, progress, say
 from fugu.cli.train_reading import TrainingOptions, TrainingReading, places
 from fugu.data import Schema, Table
 from fugu.data.field import Field
@@ -245,7 +245,7 @@ class TrainedModel:
         return (
             f"protected are {certificate.neighbours}. Seeing the model moves the odds between them by a factor of at "
             f"most {factor}, but for a chance of {float(self.budget.delta):g}, for whoever believes: "
-            f"{certificate.prior}. Nothing is promised for other beliefs. In short: {certificate.promises}"
+            f"{certificate.prior}. Nothing is promised for other beliefs"
         )
 
     @property
@@ -277,7 +277,8 @@ class TrainedModel:
             "trained": self.table is not None, "table": self.table, RECORDS: self.records,
             "model": None if self.table is None else self.file(),
             "guarantee": {name: float(getattr(self.budget, name)) for name in ("epsilon", "delta")},
-            "promise": self.fitted.certificate_.promises, "in_words": self.guarantee, "comparison": costs,
+            "promise": self.fitted.certificate_.promises,
+            "quote": self.fitted.certificate_.quoted(), "in_words": self.guarantee, "comparison": costs,
             "rehearsal": said, "files": list(self.files), "ledger": self.charged,
         }  # fmt: skip
 
@@ -300,6 +301,7 @@ class TrainedModel:
 
     def show(self) -> None:
         """The same for people."""
+        head(self.fitted.certificate_.quoted())
         if self.reading.left_out:
             say(f"no features, since they hold no numbers: {', '.join(self.reading.left_out)}")
         out.print(self._comparison())

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
@@ -223,42 +223,36 @@ def _folded(frame: Frame, ticks: tuple[Tick, ...]) -> tuple[tuple[str, ...], ...
     return folded if max(map(len, folded)) <= _FOLDS else ()
 
 
-Bar = tuple[str, float, float | None, str, str]
-"""Its name, its length, where its diamond stands (None: it has none), its look, and what is said at the pointer."""
+Bar = tuple[str, float, str, str]
+"""Its name, its length, the number at its end, and its look."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows(Figure):
-    """Bars under their names; `keys` say what a bar is and what a diamond."""
+    """Bars under their names, each with its number; `keys`: look -> what such a bar is."""
 
     bars: tuple[Bar, ...]
     axis: Axis
-    keys: tuple[str, str]
+    keys: Mapping[str, str]
 
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
-        room, first = width - 2 * _SIDE, _SIDE
+        numbers = max(width_of(said) for _, _, said, _ in self.bars) + 8
+        room, first = width - 2 * _SIDE - numbers, _SIDE
         if ticks := self.axis.across(room)[0]:  # half of its first and last labels must fit beside the axis
             (a, left), (b, right) = ticks[0], ticks[-1]
             before = max(0.0, width_of(left) / 2 - room * self.axis.at(a))
-            after = max(0.0, width_of(right) / 2 - room * (1 - self.axis.at(b)))
+            after = max(0.0, width_of(right) / 2 - room * (1 - self.axis.at(b)) - numbers)
             room, first = room - before - after, _SIDE + before
-
-        def diamond(x: float, y: float, told: str = "") -> Html:
-            return tag("g", symbol("diamond", x, y, 5.0, told), class_="diamond")
-
-        names, y = legend([
-            (self.keys[0], partial(block, "bar a")), (self.keys[1], lambda x, y: diamond(x + 11, y))
-        ], width)  # fmt: skip
+        names, y = legend([(said, partial(block, f"bar {look}")) for look, said in self.keys.items()], width)
         top, parts = y, []
-        for name, size, other, look, told in self.bars:
+        for name, size, said, look in self.bars:
             lines = wrapped(name, width - 2 * _SIDE)
             parts.append(written(lines, _SIDE, y + SIZE))
             y += LEADING * len(lines) + 2
             long = max(room * self.axis.at(size), 1.0)
-            title = tag("title", told) if pointed else None
+            title = tag("title", f"{name}: {said}") if pointed else None
             parts.append(tag("rect", title, class_=f"bar {look}", x=first, y=y, width=long, height=_BAR))
-            if other is not None:
-                parts.append(diamond(first + room * self.axis.at(other), y + _BAR / 2, told if pointed else ""))
+            parts.append(tag("text", said, class_="heading", x=first + long + 6, y=y + _BAR / 2 + 4.5))
             y += _BAR + _GAP
         ticks, _ = self.axis.across(room)
         grid = []

@@ -19,29 +19,20 @@ _FEW = 40
 """Points of a line that get a dot."""
 
 
-def bars(
-    title: str, axis: str, sizes: Sequence[tuple[str, float | None, float | None, bool]], name: str = "bars"
-) -> Figure:
-    """One bar per method, on a log axis: its name, its average error, the scale of its noise, which is a diamond, and
-    whether it is the one taken. `name`: that of the figure."""
-
-    def shown(x: float | None) -> bool:
-        return x is not None and 0 < x < math.inf
-
-    known = [(said, size, other if shown(other) else None, taken) for said, size, other, taken in sizes if shown(size)]
-    lengths = [x for _, size, other, _ in known for x in (size, other) if x is not None]
-    if not lengths:
+def bars(title: str, axis: str, sizes: Sequence[tuple[str, float | None, bool]], name: str = "bars") -> Figure:
+    """One bar per method, from 0: its name, its average error, and whether it is the one taken, which stands out.
+    `name`: that of the figure."""
+    drawn: list[Bar] = [
+        (clean(said, 80), size, number(size, digits=4), "a" if taken else "other")
+        for said, size, taken in sizes
+        if size is not None and 0 < size < math.inf
+    ]
+    if not drawn:
         raise UsageError("there is nothing to draw: no size is above 0 and finite")
-    low, high = max(min(lengths), max(lengths) * 1e-5) / 2.5, max(lengths) * 2
-    drawn: list[Bar] = []
-    for said, size, other, taken in known:
-        assert size is not None
-        scale = "" if other is None else f", scale {number(other, digits=4)}"
-        told = f"average error {number(size, digits=4)}{scale}"
-        drawn.append((clean(said, 80), size, other, "b" if taken else "a", told))
-    about = "; ".join(f"{bar[0]}: {bar[-1]}" for bar in drawn)
-    keys = ("average error", "scale of the noise")
-    return Rows(name, title, about, tuple(drawn), Axis(axis, low, high, log=True), keys)
+    about = "; ".join(f"{bar[0]}: average error {bar[2]}" for bar in drawn)
+    looks = {look for *_, look in drawn}
+    keys = {look: said for look, said in (("a", "the method taken"), ("other", "other methods")) if look in looks}
+    return Rows(name, title, about, tuple(drawn), Axis(axis, 0.0, max(size for _, size, _, _ in drawn)), keys)
 
 
 _TIMES = 3.0

@@ -19,7 +19,7 @@ from fugu.errors import FuguError, LedgerBroken, NotComposable, NotProvable
 from fugu.files import write_text, writing
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
-from fugu.guarantee.composition import both, fits, promise
+from fugu.guarantee.composition import fits, promise, quote
 from fugu.guarantee.curve import budget_from
 from fugu.ledger import events, log
 from fugu.ledger.accountant import Charges, Terms, against_anybody, over_shared, total
@@ -321,22 +321,27 @@ class Account:
         """Whether what was spent for each entry is not yet what is held against the budget."""
         return self.own.known.prior is not None and self.spent is not None and self.spent != self.worth
 
+    @property
+    def quoted(self) -> tuple[str, ...]:
+        """What all charges so far promise together, as lines to quote; nothing where that is not known."""
+        believes = "the stated beliefs" if self.own.known.prior is None else "its prior"
+        return () if self.worth is None else quote(self.worth, self.anybody, believes)
+
     def words(self) -> list[tuple[str, str]]:
-        """The account, line by line: what it is about, and what is said; both promises so far in one sentence."""
+        """The account, line by line: what it is about, and what is said."""
         states, count = ", ".join(f"{n} {state}" for state, n in self.asked.items()), sum(self.asked.values())
         asked = f"{count} request{'s' if count > 1 else ''}: {states}" if count else "nothing yet"
         tied, cap = self.own.known.prior is not None, self.own.cap
         before = f" {BEFORE}" if self.translated else ""
         way = before if tied else ", the entries counted as independent"
-        lines = [("asked", asked), ("spent", str(self.why) if self.spent is None else f"{self.spent!r}{way}")]
+        inside = "price" if self.translated else "spent"
+        lines = [("asked", asked), (inside, str(self.why) if self.spent is None else f"{self.spent!r}{way}")]
         if tied and self.spent is not None:
             worth = promise(self.worth) if self.others else repr(self.worth)
             unknown = "not known: the file does not hold the prior; open the ledger with it and ask spent()"
             lines.append(("worth", unknown if self.worth is None else f"{worth} after translation with its prior"))
         lines += [("left", f"{self.left!r} of {self.own.budget!r}")] if self.left is not None else []
-        if self.worth is not None:
-            both_of = both(self.worth, self.anybody, "its prior" if tied else "the stated beliefs")
-            lines.append(("both", both_of + ("" if cap is None else f" (cap {promise(cap)})")))
+        lines += [("cap", f"{promise(cap)} against anybody")] if cap is not None else []
         if self.others:
             named = ", ".join(map(repr, self.others))
             most = "this holds for whoever has the largest sum; charges there count in full"

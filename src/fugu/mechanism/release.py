@@ -104,6 +104,7 @@ class Release(Shown):
         columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
         return dict(finite({
             "columns": columns, "interval_95": None if names else list(self.interval), "promise": certificate.promises,
+            "quote": list(certificate.quoted()),
             "certificate": certificate["digest"], "note": self.note,
         }))  # fmt: skip
 

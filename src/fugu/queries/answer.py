@@ -16,7 +16,7 @@ from fugu.documents.promises import weakest
 from fugu.errors import UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.guarantee import Pure
-from fugu.guarantee.composition import UNCHARGED, both
+from fugu.guarantee.composition import UNCHARGED, both, quote
 from fugu.mechanism import Mechanism
 from fugu.noise.bits import OS, BitSource
 from fugu.numbers.checks import is_count
@@ -88,8 +88,15 @@ class Answer(ReleasedNumbers):
         held = weakest(proofs.values())
         return {
             "query": str(self.statistic), **super().to_json(), "promise": "" if held is None else held.promises,
+            "quote": list(self.quoted),
             "certificates": {group: certificate["digest"] for group, certificate in proofs.items()},
         }  # fmt: skip
+
+    @property
+    def quoted(self) -> tuple[str, ...]:
+        """The two lines to quote: both promises, each as a change of odds; of several groups, the weakest."""
+        held = weakest(mechanism.certificate for mechanism in self.mechanisms.values())
+        return () if held is None else held.quoted()
 
     def consistent(self, *, total: bool = True, nonnegative: bool = True, margins: Margins | None = None) -> Answer:
         """The nearest counts that fit together; free post-processing of what was published.
@@ -302,6 +309,16 @@ class SessionAnswer(ReleasedNumbers):
         return self.question.sized
 
     @property
+    def promises(self) -> str:
+        """Both promises of all answers so far, in one sentence."""
+        return both(self.spent, self.anybody)
+
+    @property
+    def quoted(self) -> tuple[str, ...]:
+        """The same as the lines to quote."""
+        return quote(self.spent, self.anybody)
+
+    @property
     def value(self) -> float:
         """The one number of the answer; `UsageError` if there are several."""
         if len(self.cells) != 1:
@@ -315,11 +332,19 @@ class SessionAnswer(ReleasedNumbers):
         }
         return {
             "query": str(self.question), **super().to_json(), **amounts, "own": float(self.own), "exact": self.exact,
-            "public": self.public, "promise": both(self.cost, self.own), "usable": self.usable.to_json(),
+            "public": self.public, "promise": self.promises, "quote": list(self.quoted),
+            "usable": self.usable.to_json(),
         }  # fmt: skip
 
     def __repr__(self) -> str:
         count, called = len(self.cells), ", public" if self.public else ", exact" if self.exact > EXACT else ""
         numbers = f"{count} number{'' if count == 1 else 's'}{called}"
         books = ", no ledger" if UNCHARGED in self.note else ""
-        return f"SessionAnswer({brief(str(self.question))}, {numbers}, cost {both(self.cost, self.own)}{books})"
+        return f"SessionAnswer({brief(str(self.question))}, {numbers}, {self.promises} with all before{books})"
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{cell.group} {cell.cell} {cell.value:g}".strip() for cell in self.cells[:_SHOWN])
+        return "\n".join((*self.quoted, f"{self.question}: {shown}{', ...' if len(self.cells) > _SHOWN else ''}"))
+
+
+_SHOWN = 8

@@ -59,6 +59,11 @@ def sentences(texts: Iterable[str], tone: str = RESULT) -> Iterator[Text]:
     return (Text(text, tone) for text in texts)
 
 
+def quoted(promise: Iterable[str]) -> Iterator[Text]:
+    """The promise: what every output begins with, and the only epsilons to quote."""
+    return (Text("", strong=text) for text in promise)
+
+
 def label_warnings(path: Path, columns: Mapping[str, Any]) -> Iterator[Text]:
     """Which columns of a file hold labels that a spreadsheet would run, or that a terminal would obey."""
     from fugu.data.files import formula_columns, hidden_columns

@@ -125,7 +125,6 @@ def described(
     yield Text(f"method: {certificate.method}, {name} ({{}})", formal=certificate.theorem)
     proved = certificate.proved
     yield Text(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
-    yield Text(f"promised: {certificate.promises}")
     yield Text(f"worst pair: {certificate.worst_pair}")
     if mechanism.names is None:
         half = mechanism.interval(0.95)[1]
@@ -145,14 +144,14 @@ def described(
 
 
 def _noise_told(mechanism: Mechanism, publish: str) -> Iterator[Text]:
-    noise, under = mechanism.noise, f"{publish!r} under {mechanism.certificate.promises}"
+    noise = mechanism.noise
     if noise.scale == 0:
-        yield Text(f" to publish {under}: the beliefs alone suffice.", strong="No noise is needed")
+        yield Text(f" to publish {publish!r}: the beliefs alone suffice.", strong="No noise is needed")
     else:
         kind = type(noise).__name__ if noise.added else f"Laplace-on-{noise.name}"
         lattice = "without a lattice, for analysis only,"
         where = lattice if noise.grid is None else f"in steps of {float(noise.grid):.6g}"
-        yield Text(f" {where} publishes {under}.", strong=f"{kind} noise of scale {noise.scale:.10g}")
+        yield Text(f" {where} publishes {publish!r}.", strong=f"{kind} noise of scale {noise.scale:.10g}")
     if (table := mechanism.certificate.body.get("remap")) is not None:
         yield Text(
             f"outputs are moved to the value of least {table['loss']} loss, by a table of {len(table['to'])} values"
@@ -163,7 +162,7 @@ def _channel_told(mechanism: Mechanism, publish: str) -> Iterator[Text]:
     """The first lines about a channel: what it does, how near the optimum it is, what goes out exactly."""
     optimum, values = mechanism.optimum, len(mechanism.errors.support)
     what = f"A channel of {values} values and {len(mechanism.errors.channel.outputs)} outputs"
-    yield Text(f" publishes {publish!r} under {mechanism.certificate.promises}.", strong=what)
+    yield Text(f" publishes {publish!r}.", strong=what)
     bound = "" if optimum.lower is None else f"; no {optimum.among} is below {optimum.lower:.9g}"
     yield Text(f"expected {optimum.loss} loss {optimum.value:.9g}{bound}")
     exact = called_exactly(mechanism)

@@ -117,7 +117,7 @@ class Dispatch:
         report = None if opened else self.delivery.report
         audit = signed(going, report, self.delivery.attack, usable, remarks)
         if report is not None:
-            self.listener.hear(Text(f"wrote {report}"))
+            self.listener.hear(Text(f"wrote {report}", NOTE, stated=True))
         return audit
 
     def look(

@@ -245,7 +245,7 @@ def named(query: str | None, sequences: bool) -> tuple[Json, Json]:
 
 def plan_told(questions: Sequence[object], query: str) -> Iterator[Text]:
     """What will be asked, said before it is charged; and where fugu 0.3 read the line otherwise."""
-    yield Text(f"plan: {joined(questions)}", soft=True)
+    yield Text(f"plan: {joined(questions)}", NOTE, stated=True)
     if (earlier := split_before(query)) is not None:
         yield Text(
             f'a "by" at the end of a list is for the whole list; fugu 0.3 read this as "{joined(earlier)}", which is '

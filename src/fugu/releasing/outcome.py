@@ -14,13 +14,13 @@ from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
-from fugu.documents.promises import Promising, weakest
+from fugu.documents.promises import Promising, promise_lines, weakest
 from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import UsageError
-from fugu.guarantee.composition import promise
+from fugu.guarantee.composition import promise, quote
 from fugu.guarantee.curve import budget_from
 from fugu.publication.files import Files
-from fugu.releasing.blocks import Block, Text
+from fugu.releasing.blocks import Block, Text, quoted
 from fugu.shown import Shown
 from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, in_json, several
@@ -65,6 +65,17 @@ class Forecast(Shown):
         return "" if held is None else held.promises
 
     @property
+    def quoted(self) -> tuple[str, ...]:
+        """The two lines to quote: both promises, each as a change of odds; of several groups, the weakest."""
+        held = weakest(each for each in self.certificates.values() if isinstance(each, Promising))
+        return () if held is None else held.quoted()
+
+    @property
+    def told(self) -> tuple[Block, ...]:
+        """What is shown to people: the promise first."""
+        return (*quoted(self.quoted), *self.blocks)
+
+    @property
     def usable(self) -> Usable:
         """Whether it can be used: figures and a verdict, beside what the reference says; never the private table."""
         return Usable((), "", why="nothing is known about its use") if self.use is None else self.use
@@ -72,7 +83,7 @@ class Forecast(Shown):
     def to_json(self) -> Json:
         """All of it in JSON types, as `fugu release --json` prints it, with the notes."""
         notes = {"notes": list(self.notes)} if self.notes else {}  # a command has said them already
-        told = {"promise": self.promises, "usable": self.usable, **self.summary, **notes}
+        told = {"promise": self.promises, "quote": list(self.quoted), "usable": self.usable, **self.summary, **notes}
         found: Json = in_json(told)
         return found
 
@@ -118,6 +129,12 @@ class Publication(Forecast):
         """Both promises in words; where the beliefs are withheld, what the document says: the budget."""
         return promise(budget_from(self.document["budget"])) if self.document.withheld else super().promises
 
+    @property
+    def quoted(self) -> tuple[str, ...]:
+        """The same in odds, as the document says it."""
+        withheld = self.document.withheld
+        return quote(budget_from(self.document["budget"]), None)[:1] if withheld else promise_lines(self.document)
+
     @cached_property
     def columns(self) -> Mapping[str, list[float] | list[str]]:
         """The published columns: numbers as numbers, names and dates as texts."""
@@ -162,13 +179,13 @@ def sheet(shown: Forecast) -> Sheet:
     """What a notebook shows: what was asked, both promises, the verdict, the published numbers."""
     from fugu.report.notebook import Sheet
 
-    facts = [("promised", shown.promises), ("verdict", shown.usable.verdict)]
+    facts, promise = [("verdict", shown.usable.verdict)], shown.quoted
     if not isinstance(shown, Publication):
-        return Sheet("What a release would be", facts, notes=shown.notes)
+        return Sheet("What a release would be", facts, notes=shown.notes, promise=promise)
     facts = [("asked", shown.document["question"]["words"]), *facts]
     rows = list(zip(*shown.columns.values(), strict=True))
     where = f"in {shown.files.published.name!r}{', released before' if shown.repeated else ''}"
-    return Sheet(f"{several(len(rows), 'row')} {where}", facts, list(shown.columns), rows, notes=shown.notes)
+    return Sheet(f"{several(len(rows), 'row')} {where}", facts, list(shown.columns), rows, shown.notes, promise=promise)
 
 
 def _numbers(cells: list[str]) -> list[float] | list[str]:

@@ -102,7 +102,7 @@ def release_hidden(dispatch: Dispatch) -> Forecast:
         cells, certificate = tuple(Cell(*cell) for cell in stored["cells"]), Certificate.parse(stored["certificate"])
     listed = [{"statistic": c.cell, "value": c.value, "low": c.low, "high": c.high, "std": c.scale} for c in cells]
     figures = _figures(known, mechanism, size, certificate)
-    title = f"Statistics of {size} records, hiding the share of {known.hide}, under {certificate.promises}"
+    title = f"Statistics of {size} records, hiding the share of {known.hide}"
     numbers = [(cell.cell, *map(float, (cell.value, cell.low, cell.high, cell.scale))) for cell in cells]
     shown = Listing(title, ("statistic", "value", "low", "high", "noise std"), ("statistic",), numbers)
     return dispatch.published(

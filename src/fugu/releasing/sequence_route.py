@@ -256,16 +256,16 @@ class ProvedSequences:
         certificate = self.certificate
         prior = {k: v for k, v in certificate["prior"].items() if k not in ("transition", "limits")}
         said = {"exact": list(certificate.exact_values), "warnings": list(certificate.warnings(self.going.rows))}
-        promised = {"anybody": certificate.anybody, "promise": certificate.promises, **said}
+        promised = {"anybody": certificate.anybody, **said}
         return {"plan": plan, **certificate.body, "prior": prior, **promised, "usable": self.usable.to_json()}
 
     def told(self) -> Iterator[Block]:
-        """What is asked, both promises about each entry's state, the prior; what odd entries become; how usable."""
+        """What is asked, the prior; what odd entries become; how usable."""
         certificate = self.certificate
         prior = certificate["prior"]
         how = " (Gaussian noise)" if "lattice" in certificate.body else ""
         words = (
-            f"{certificate['query']}{how}, of each entry's state: {certificate.promises}; the prior has "
+            f"{certificate['query']}{how}, of each entry's state; the prior has "
             f"{len(prior['states'])} states and length {prior['length']} ({prior['class']})"
             f"{unprotected(certificate['pufferfish']['skipped'])}\n{certificate['odd entries']}"
         )
@@ -301,7 +301,6 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
         proved = _proved(dispatch, columns, dispatch.table)
         going = proved.going
         audit = dispatch.sign(going, proved.usable, opened=True)
-    dispatch.tell(proved.told())
     if proved.own.opened is not None:
         seen = dispatch.look(
             proved.own.opened, question.by, lambda: None if known is None else columns.told.open(known)
@@ -309,8 +308,10 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
         going = replace(going, check=seen)
     answer = _spent(dispatch, columns, proved).columns(question.asked)
     rows = list(zip(*answer.values(), strict=True))  # what an answer has not is blank
-    shown = Listing(None, list(answer), ("state", "from", "to", "query"), rows)
-    return dispatch.published(going, answer, {**proved.to_json(plan), "answer": answer}, [shown], audit, proved.usable)
+    numbers = Listing(None, list(answer), ("state", "from", "to", "query"), rows)
+    return dispatch.published(
+        going, answer, {**proved.to_json(plan), "answer": answer}, [*proved.told(), numbers], audit, proved.usable
+    )
 
 
 def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> ProvedSequences:

@@ -16,9 +16,10 @@ from fugu.data.uses import misfits
 from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact
-from fugu.guarantee.composition import PUBLIC, both
+from fugu.guarantee.composition import PUBLIC, promise
 from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.numbers.text import number
 from fugu.publication.files import Outgoing
 from fugu.publication.releasing import ReleaseAccount
 from fugu.queries.answer import COLUMNS, Answer, columns_of
@@ -95,19 +96,18 @@ def release_records(dispatch: Dispatch) -> Forecast:
     exactly = (answer.question for answer in answers if answer.public)
     said = (*_told(certificate, usable, exactly, account), *sentences((*weak, *remarks), CAUTION))
     return replace(dispatch, account=payer or account).published(
-        going(certificate, check=seen), shown, summary, (_answers(answers, epsilon), *said), audit, usable,
+        going(certificate, check=seen), shown, summary, (_answers(answers), *said), audit, usable,
         (*weak, *remarks), free=payer is None,
     )  # fmt: skip
 
 
-def _answers(answers: Sequence[SessionAnswer], epsilon: Real) -> Listing:
-    title = f"{several(len(answers), 'answer')} under {both(epsilon, sum(answer.own for answer in answers))}"
+def _answers(answers: Sequence[SessionAnswer]) -> Listing:
     rows = [
         (str(answer.question), c.group, c.cell, float(c.value), float(c.low), float(c.high),
          "" if k else f"{float(answer.cost.epsilon):.4g}")
         for answer in answers for k, c in enumerate(answer.cells)
     ]  # fmt: skip
-    return Listing(title, (*COLUMNS, "cost"), COLUMNS[:3], rows)
+    return Listing(several(len(answers), "answer"), (*COLUMNS, "share"), COLUMNS[:3], rows)
 
 
 def _rehearsed(
@@ -123,7 +123,7 @@ def _rehearsed(
         "plan": list(map(str, plan)), "route": RECORDS, "questions": told, "public": list(map(str, public)),
         "warnings": list(weak), **_figures(certificate, rehearsed.usable),
     }  # fmt: skip
-    head = ("question", "noise", "groups", "own epsilon")
+    head = ("question", "noise", "groups", "price")
     rows = [(x["query"], x["words"], str(x["groups"]), f"{float(read_number(x['own'])):.4g}") for x in told]
     shown = Listing(several(len(plan), "question"), head, head[:2], rows)
     said = (shown, *_told(certificate, rehearsed.usable, public), *sentences(weak, CAUTION))
@@ -202,7 +202,6 @@ def _figures(certificate: RecordsCertificate, usable: Usable, account: ReleaseAc
         "budget_delta": 0.0 if account is None else float(account.budget.delta),
         "any_belief": float(certificate.any_belief),
         "cap": None if certificate.cap is None else float(certificate.cap),
-        "promise": certificate.promises,
         "exact": list(exact_numbers(certificate.questions)), "usable": usable.to_json(),
     }  # fmt: skip
 
@@ -211,15 +210,18 @@ def _told(
     certificate: RecordsCertificate, usable: Usable, public: Iterable[StatisticQuestion],
     account: ReleaseAccount | None = None,
 ) -> Iterator[Block]:  # fmt: skip
-    """Which numbers are exact without noise, how usable the answers are, both promises, and what is left."""
+    """Which numbers are exact without noise, how usable the answers are, and what is left."""
     for question in public:
         yield Text(f"{question}: {PUBLIC}")
     yield usable
     told = _figures(certificate, usable, account)
     yield from sentences(told["rules"])
     budget = certificate.budget if account is None else account.budget  # with its delta, if it has one
-    of = "" if certificate.cap is None else f", of {both(budget, certificate.cap)}"
-    yield Text(f"spent {told['promise']}{of}")
+    left = f"left: {number(told['left'], 'down', 6)} of {promise(budget)}"
+    if certificate.cap is not None:
+        rest = float(certificate.cap - certificate.any_belief)
+        left += f"; against anybody {number(rest, 'down', 6)} of {promise(certificate.cap)}"
+    yield Text(left)
     yield from sentences(told["exact"], CAUTION)
 
 
@@ -324,7 +326,7 @@ def _said(dispatch: Dispatch, plan: StatisticQuestion, found: LawNoise, weak: tu
     return {
         "query": str(found.question), "plan": [str(plan)], "usable": usable.to_json(),
         "route": LAW, "why": dispatch.why, "closes": dispatch.closes, "guarantee": said.budget, "anybody": said.anybody,
-        "promise": said.promises, "exact": list(found.exact), "warnings": [*found.warnings, *weak],
+        "exact": list(found.exact), "warnings": [*found.warnings, *weak],
         "rules": list(next(iter(found.mechanisms.values())).certificate.tell().rules),
     }  # fmt: skip
 
@@ -336,14 +338,14 @@ def _forecast(
     usable = fugu.usable(Answer(rehearsed.question, (), rehearsed.mechanisms))  # beside what the beliefs say
     said = _said(dispatch, plan, rehearsed, weak, usable)
     shown: tuple[Block, ...] = (
-        usable, Text(f"noise scale of each group: {scales}"), Text(f"promised: {said['promise']}"),
+        usable, Text(f"noise scale of each group: {scales}"),
         *sentences(said["rules"]), *sentences((*rehearsed.exact, *rehearsed.warnings, *weak), CAUTION),
     )  # fmt: skip
     return dry.forecast({**said, "scales": scales}, shown, rehearsed.certificates, usable)
 
 
 def _numbers(prepared: LawNoise, cells: tuple[Cell, ...]) -> Listing:
-    columns, title = columns_of(cells), f"{prepared.question} under {prepared.promised.promises}"
+    columns = columns_of(cells)
     texts = ((x if isinstance(x, str) else f"{x:.6g}" for x in row) for row in zip(*columns.values(), strict=True))
     rows = [(*row, f"{cell.scale:.4g}") for row, cell in zip(texts, cells, strict=True)]
-    return Listing(title, (*columns, "noise scale"), ("group", "cell"), rows)
+    return Listing(str(prepared.question), (*columns, "noise scale"), ("group", "cell"), rows)

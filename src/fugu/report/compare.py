@@ -79,8 +79,6 @@ def trade_page(
 
     Returns the text of the page. Every error on it is of noise that is proved to meet the budget it stands at."""
     lines, budget = compared(comparison), comparison.budget
-    best = next((line for line in lines if line.used), None)
-    finite = [r.expected_absolute for r in comparison.rows if r.proven and 0 < r.expected_absolute < math.inf]
     ways = [(r.method, r.noise) for r in comparison.rows if r.proven and r.released]
     measure = "Rényi divergence allowed" if budget.renyi else "ε"
     slips = ways and not budget.renyi
@@ -104,8 +102,7 @@ def trade_page(
     return render(
         "compare.html",
         title=f"How much noise it takes to publish “{clean(publish, 60)}” and hide “{clean(protect, 60)}”",
-        comparison=comparison, budget=budget, lines=lines, best=best, publish=publish, warnings=warnings,
-        measure=measure, times=max(finite) / best.error if finite and best is not None and best.error else None,
+        comparison=comparison, budget=budget, lines=lines, publish=publish, warnings=warnings, measure=measure,
         by_epsilon=by_epsilon, by_delta=by_delta,
         people=_people(dict(laws), budget, publish) if slips and laws else None,
     )  # fmt: skip

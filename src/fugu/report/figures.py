@@ -160,7 +160,7 @@ def _told(x: float, log: float) -> str:
 
 
 def methods_figure(lines: Sequence[Facts], query: str, mark: str) -> Figure | None:
-    """Expected absolute error (bars) and scale (diamonds) of each method; None if none adds noise.
+    """Expected absolute error of each method; None if none adds noise.
 
     `lines`: the methods; `query`: what is published, which the axis names the units of; `mark`: what is
     said of the one used."""
@@ -169,11 +169,10 @@ def methods_figure(lines: Sequence[Facts], query: str, mark: str) -> Figure | No
     several = len({line.noise for line in lines}) > 1
     sizes = [
         (clean(line.method) + (f", {line.noise}" if several else "") + (f" ★ {mark}" if line.used else ""), line.error,
-         line.scale, line.used)
+         line.used)
         for line in lines
     ]  # fmt: skip
-    axis = f"units of {clean(query, 28)} (each mark is a multiple of the one before)"
-    return bars("Average error and scale of the noise, by method", axis, sizes, "methods")
+    return bars("Average error, by method", f"average error, in units of {clean(query, 28)}", sizes, "methods")
 
 
 # The figure "loss against the distance of the adversary's beliefs", from the certificate's promise and its laws.

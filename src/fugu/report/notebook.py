@@ -20,6 +20,7 @@ from fugu.data.uses import HEAD as USED
 from fugu.data.uses import Description
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
+from fugu.documents.promises import promise_lines
 from fugu.drawing.axis import Axis
 from fugu.drawing.charts import Chart, Figure, Panel
 from fugu.drawing.marks import Html, Line, joined, tag
@@ -57,7 +58,8 @@ Cell = str | float | int | bool | None
 @dataclass(frozen=True)
 class Sheet:
     """`title`: what it is. `facts`: (name, what is said of it). `head`, `rows`: a table. `notes`: remarks below.
-    `warnings`: what must not be overlooked. `plot`: what draws the figure of the same thing, where it has one."""
+    `warnings`: what must not be overlooked. `plot`: what draws the figure of the same thing, where it has one.
+    `promise`: what is to be quoted of it, above all else."""
 
     title: str
     facts: Sequence[tuple[str, Cell]] = ()
@@ -66,6 +68,7 @@ class Sheet:
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
     plot: Callable[[], Any] | None = None
+    promise: Sequence[str] = ()
 
     def html(self) -> Html:
         """A block of HTML without scripts, links, or style for anything around it.
@@ -74,6 +77,7 @@ class Sheet:
         0
         """
         parts = [tag("div", tag("b", clean(self.title, _LONG)))]
+        parts += [tag("p", tag("b", clean(text, 2 * _LONG))) for text in self.promise]
         parts += [tag("p", clean(text, 2 * _LONG), style=_LOUD) for text in self.warnings]
         if self.facts:
             lines = [tag("tr", tag("th", clean(name), scope="row", style=_LEFT), tag("td", shown(said), style=_LEFT))
@@ -201,17 +205,16 @@ def comparison(methods: Comparison) -> Sheet:
         for r in (*methods.rows, *methods.beside, *methods.ordinary)
     ]  # fmt: skip
     notes = (["★: what calibrate takes"] if best else []) + ([f"usable: {methods.basis}"] if methods.basis else [])
-    facts = [("promised by ★", methods.promises)] if best and methods.promises else []
     sizes = [
-        (f"{r.method}, {r.noise}" + (" ★" if r is best else ""), r.expected_absolute, r.scale, r is best)
+        (f"{r.method}, {r.noise}" + (" ★" if r is best else ""), r.expected_absolute, r is best)
         for r in (*methods.rows, *methods.beside, *methods.ordinary)
         if r.proven or r in methods.ordinary
     ]
     title = f"How far the noise of each method moves a published value on average, for {methods.budget!r}"
-    axis = "units of the published value (log scale)"
+    axis = "average error, in units of the published value"
     return Sheet(
-        f"Comparison for {methods.budget!r}", facts, head, rows, notes,
-        plot=lambda: bars(title, axis, sizes),
+        f"Comparison for {methods.budget!r}", [("verdict", methods.verdict)], head, rows, notes,
+        plot=lambda: bars(title, axis, sizes), promise=methods.quoted,
     )  # fmt: skip
 
 
@@ -220,7 +223,7 @@ def mechanism(ready: Mechanism) -> Sheet:
     certificate, query, half = ready.certificate, ready.context.query, f"{ready.interval(0.95)[1]:.6g}"
     published = "a published value" if query is None else f"a value of {query['publish']}"
     facts: Facts = [
-        ("promised", certificate.promises), ("publishes", published), ("method", certificate.method),
+        ("publishes", published), ("method", certificate.method),
         ("average error", ready.expected_error()), ("error with 95 %", f"within {half}"),
         ("worst pair", certificate.worst_pair),
     ]  # fmt: skip
@@ -234,6 +237,7 @@ def mechanism(ready: Mechanism) -> Sheet:
             f"How far the noise moves {published}, for {ready.guarantee!r}", f"With 95 % it lies within {half} of it.",
             [(level, ready.interval(level)[1]) for level in levels], "probability", "error at most",
         ),
+        promise=certificate.quoted(),
     )  # fmt: skip
 
 
@@ -243,12 +247,12 @@ def release(out: Release) -> Sheet:
     names = out.values.dtype.kind == "U"
     facts: Facts = [("published", f"{several(len(out.values), 'row')} of {', '.join(columns)}")]
     facts += [] if names else [("error with 95 %", f"within {out.interval[1]:.6g}")]
-    facts.append(("promised", out.certificate.promises))
     rows = list(zip(*(np.asarray(column).tolist()[:_ROWS] for column in columns.values()), strict=True))
     rest = [f"the first {_ROWS} of {several(len(out.values), 'row')}"] if len(out.values) > _ROWS else []
     notes = [*rest, *filter(None, [out.note])]
     warnings = out.certificate.warnings
-    return Sheet("Release", facts, tuple(columns), rows, notes, warnings, plot=lambda: _released_figure(out))
+    return Sheet("Release", facts, tuple(columns), rows, notes, warnings, lambda: _released_figure(out),
+                 out.certificate.quoted())  # fmt: skip
 
 
 def _released_figure(out: Release) -> Figure:
@@ -267,18 +271,21 @@ def _released_figure(out: Release) -> Figure:
 def document(sealed: Document) -> Sheet:
     """What kind it is, and that nothing it says is believed."""
     facts = [(name, str(sealed.body[name])) for name in ("schema", "kind", "digest") if name in sealed.body]
-    return Sheet(type(sealed).__name__, facts, notes=["nothing it says is believed: fugu.verify proves it again"])
+    notes = ["nothing it says is believed: fugu.verify proves it again"]
+    return Sheet(type(sealed).__name__, facts, notes=notes, promise=promise_lines(sealed))
 
 
 def certificate(sealed: Certificate) -> Sheet:
     """What is promised, what runs, and why it holds."""
     facts = [
-        ("promised", sealed.promises), ("what runs", sealed.runs), ("method", sealed.method),
+        ("what runs", sealed.runs), ("method", sealed.method),
         ("worst pair", sealed.worst_pair), ("unit of privacy", str(sealed.body["unit"])), ("why", sealed.theorem),
         ("digest", str(sealed.body["digest"])),
     ]  # fmt: skip
     notes = [*(f"assumed: {text}" for text in sealed.assumptions), "fugu.verify proves it again, and believes nothing"]
-    return Sheet("Certificate", facts, notes=notes, warnings=sealed.warnings, plot=sealed.budget.plot)
+    return Sheet(
+        "Certificate", facts, notes=notes, warnings=sealed.warnings, plot=sealed.budget.plot, promise=sealed.quoted()
+    )
 
 
 def odds_figure(epsilon: float, delta: float) -> Figure:
@@ -304,23 +311,24 @@ def odds_figure(epsilon: float, delta: float) -> Figure:
 
 def answer(out: Answer) -> Sheet:
     """Every released number with its interval."""
-    budgets = dict.fromkeys(mechanism.certificate.promises for mechanism in out.mechanisms.values())
-    facts: Facts = [("asked", str(out.statistic)), ("promised", ", ".join(budgets))]
+    facts: Facts = [("asked", str(out.statistic))]
     loud = dict.fromkeys(text for mechanism in out.mechanisms.values() for text in mechanism.certificate.warnings)
-    return _numbers(out.cells, facts, out.note, tuple(loud), str(out.statistic))
+    return _numbers(out.cells, facts, out.note, tuple(loud), str(out.statistic), out.quoted)
 
 
 def session_answer(out: SessionAnswer) -> Sheet:
-    """Every released number with its interval, what the question cost and what is left."""
+    """Every released number with its interval, the promise of all answers so far, and what is left."""
     left = plain(max(exact(out.cap.epsilon) - exact(out.anybody.epsilon), Fraction(0)))
-    facts: Facts = [("asked", str(out.question)), ("cost", both(out.cost, out.own)),
-                    ("spent in all", both(out.spent, out.anybody)), ("left", both(out.remaining, left))]  # fmt: skip
+    facts: Facts = [("asked", str(out.question)), ("share, price", both(out.cost, out.own)),
+                    ("left", both(out.remaining, left))]  # fmt: skip
     facts += [("verdict", out.usable.verdict)] if out.usable.figures else []
     loud = (called_exact(out.exact),) if out.exact > EXACT else ()
-    return _numbers(out.cells, facts, out.note, loud, str(out.question))
+    return _numbers(out.cells, facts, out.note, loud, str(out.question), out.quoted)
 
 
-def _numbers(cells: tuple[Number, ...], facts: Facts, note: str, loud: Sequence[str], asked: str) -> Sheet:
+def _numbers(
+    cells: tuple[Number, ...], facts: Facts, note: str, loud: Sequence[str], asked: str, promise: Sequence[str]
+) -> Sheet:
     """Every number; drawn in the interval that holds the exact one with 95 %, or, without one (a quantile), alone."""
     columns = columns_of(cells)
     rows = list(zip(*columns.values(), strict=True))
@@ -329,20 +337,21 @@ def _numbers(cells: tuple[Number, ...], facts: Facts, note: str, loud: Sequence[
     ends = [(c.value, c.value) if math.isnan(c.low) else (c.low, c.high) for c in known]
     title = f"{asked}: published values, each with an interval for the exact one"
     return Sheet("Answer", facts, tuple(columns), rows, [_BOUNDS, *filter(None, [note])], loud,
-                 plot=lambda: intervals(title, asked, names, [cell.value for cell in known], ends))  # fmt: skip
+                 lambda: intervals(title, asked, names, [cell.value for cell in known], ends), promise)  # fmt: skip
 
 
 def sequence_answer(out: SequenceAnswer) -> Sheet:
-    """The released parts, and what is promised for each entry."""
-    facts: Facts = [("promised for each entry", promise(out.guarantee))]
+    """The released parts; the price of one entry is what it costs by itself."""
+    facts: Facts = [("price of one entry", promise(out.guarantee))]
     if out.interval is not None:
         facts.append(("error with 95 %", f"within {out.interval[1]:.6g}, all parts together"))
     loud = out.certificate.exact_values
     title, drawn = "Answer about sequences", lambda: _entries_figure(out)
     if out.interval is None or out.labels is None:
-        return Sheet(title, [("value", brief(out.value, 200)), *facts], warnings=loud, plot=drawn)
+        facts.insert(0, ("value", brief(out.value, 200)))
+        return Sheet(title, facts, warnings=loud, plot=drawn, promise=out.certificate.quoted())
     rows = [(str(label), value) for label, value in out.table().items()]
-    return Sheet(title, facts, ("part", "value"), rows, warnings=loud, plot=drawn)
+    return Sheet(title, facts, ("part", "value"), rows, (), loud, drawn, out.certificate.quoted())
 
 
 def _entries_figure(out: SequenceAnswer) -> Figure:
@@ -397,6 +406,7 @@ def audit(outcome: Audit) -> Sheet:
     title = f"What an attack of {outcome.draws} draws shows of epsilon, below what is proved"
     return Sheet(
         "Audit", outcome.rows(), notes=[outcome.verdict], warnings=() if outcome.clean else (outcome.verdict,),
+        promise=outcome.quoted,
         plot=lambda: level_bars(
             title, "epsilon", names, (outcome.epsilon_lower, outcome.reach, outcome.ceiling), float(outcome.epsilon),
             "proved",

@@ -23,6 +23,8 @@ from fugu.utility.usable import Usable
 from fugu.visible import Json
 
 _QUERY, _VALUE, _LOW, _HIGH = "query", "value", "low", "high"
+_CHOSEN = ("quantile(", "median(")
+"""Questions answered by choices: their intervals hold for tables like the reference."""
 _TABLES, _ROWS, _FIGURES, _BARS = 20, 40, 8, 24
 """Questions and rows of each that are listed; questions and rows that are drawn, so that the page stays small."""
 _LARGEST = 30_000_000
@@ -50,7 +52,7 @@ def published_numbers(body: Json, file: Path | None, usable: Usable | None) -> J
         return {"tables": (), "why": f"{named['name']} is too large to be shown here."}
     with open(file, encoding="utf-8", newline="") as lines:
         head, *rows = csv.reader(lines)
-    if _VALUE in head:
+    if {_VALUE, _LOW, _HIGH} <= {*head}:
         tables = list(_answers(head, rows, _times_of(usable)))
         return {"tables": tables[:_TABLES], "left": len(tables) - _TABLES, "why": ""}
     if len(rows) <= _ROWS and len(head) > 1:
@@ -70,7 +72,8 @@ def _bound(file: Path, sha256: str) -> bool:
 def _table(title: str, head: Sequence[str], rows: Rows, half: float = 0.0, other: float = 0.0,
            figure: Figure | None = None) -> Json:  # fmt: skip
     return {"title": title, "head": [clean(name, 60) for name in head], "rows": rows[:_ROWS], "all": len(rows),
-            "half": half, "other": other, "figure": figure, "went": None, "moved": None}  # fmt: skip
+            "half": half, "other": other, "figure": figure, "went": None, "moved": None,
+            "chosen": title.startswith(_CHOSEN)}  # fmt: skip
 
 
 Times = Callable[[str, str], float | None]
@@ -113,19 +116,20 @@ def _answers(head: Sequence[str], rows: Rows, times: Times) -> Iterator[Json]:
             name = ", ".join(filter(None, parts)) or "all records"
             digits = 0 if {value % 1, low % 1, high % 1} == {0.0} else _decimals(half)
             lines.append([clean(name, 80), rounded(value, digits), _interval(low, high, digits),
-                          "" if other is None else f"± {number(other, 'up', 2)}"])  # fmt: skip
+                          "" if other is None else f"±\u00a0{number(other, 'up', 2)}"])  # fmt: skip
             drawn.append((clean(name, 60), value, low, high, other, lines[-1][1]))
             most, widest = np.fmax(most, half), max(widest, other or 0.0)
         compared = any(line[3] for line in lines)
         columns = (", ".join(head[n] for n in labels) or "of", "published", "95 % interval", "ordinary privacy")
-        shown = [line[: 3 + compared] for line in lines]
+        known = 3 + compared if any(line[1] for line in lines) else 1  # a ranking has names alone
+        shown = [line[:known] for line in lines]
         title = clean(query, 120) or "The answers"
         figure = None
         if place < _FIGURES and most > 0 and len(drawn) > 1:
             figure = ranges(f"numbers-{place}", title, clean(query, 120) or "published value", drawn[:_BARS], compared)
         if "statistic" in head:  # numbers of several units: they have no axis in common
             figure, most = None, 0.0
-        yield _table(title, columns[: 3 + compared], shown, most, widest, figure)
+        yield _table(title, columns[:known], shown, most, widest, figure)
 
 
 def _column(name: str, cells: Sequence[str], usable: Usable | None) -> Json:
@@ -137,10 +141,11 @@ def _column(name: str, cells: Sequence[str], usable: Usable | None) -> Json:
         return _table(clean(name, 80), (name, "rows"), [(clean(cell, 80), f"{n:,}") for cell, n in counts])
     values = values[np.isfinite(values)]
     levels, counts_of = np.unique(values, return_counts=True)
-    if len(levels) > _BINS:
-        counts_of, edges = np.histogram(values, bins=_BINS)
-        levels = (edges[:-1] + edges[1:]) / 2
     gap = float(np.diff(levels).min()) if len(levels) > 1 else 1.0
+    if len(levels) > _BINS:  # ranges of as many steps each, or a lattice would show as a comb
+        wide = gap * math.ceil((levels[-1] - levels[0]) / gap / _BINS)
+        counts_of, edges = np.histogram(values, np.arange(levels[0] - gap / 2, levels[-1] + wide, wide))
+        levels, gap = (edges[:-1] + edges[1:]) / 2, wide
     bars = Bars(tuple(levels.tolist()), tuple(map(float, counts_of.tolist())), "a", gap * 0.9, -gap * 0.45)
     low, high = padded(float(levels[0]) - gap / 2, float(levels[-1]) + gap / 2, 0.02) if len(levels) else (0.0, 1.0)
     axes = (

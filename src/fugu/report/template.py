@@ -45,7 +45,6 @@ from fugu.numbers import text
 from fugu.numbers.exact import read_number
 from fugu.numbers.text import clean, number, percent
 from fugu.numbers.text import epsilon as epsilon_of
-from fugu.queries.kinds import FLIP, LAPLACE, half_width
 from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import same_query
 from fugu.queries.sequence_query import SequenceQuery, Several
@@ -54,6 +53,7 @@ from fugu.queries.statistic import NoisedQuestion, question_told
 from fugu.report.curves import FLOOR, HIDDEN, MOST, guess, laws, ratio, views
 from fugu.report.facts import Facts, beliefs, facts, methods, parts
 from fugu.report.figures import covariance_figure, curve, laws_figure, methods_figure, nearby_figure, ratio_figure
+from fugu.session.checks import usable_of_records
 from fugu.visible import several, visible
 
 if TYPE_CHECKING:
@@ -331,23 +331,20 @@ def questions_of(certificate: RecordsCertificate) -> dict[str, Any]:
     exact numbers that go out beside the answers, since whoever asked has declared them known."""
     asked = certificate.questions
     columns = sorted({by for kind in certificate.types for by in kind.groups})
+    halves = {each.name: each.half for each in usable_of_records(certificate).figures if each.half is not None}
     groups = f" and of its groups by {', '.join(clean(name, 80) for name in columns)}" if columns else ""
     return {
-        "questions": [_row(each) for each in asked[:_MOST]],
+        "questions": [_row(each, halves) for each in asked[:_MOST]],
         "asked": len(asked),
         "public_numbers": f"the number of records of the table{groups}; {PUBLIC}",
     }
 
 
-def _row(asked: NoisedQuestion) -> list[str]:
-    """How far an answer is off is half the width of the interval, in the units of the sum or count; of the noisiest
-    group."""
+def _row(asked: NoisedQuestion, halves: Mapping[str, float]) -> list[str]:
+    """`halves`: by question and group, half the width of the interval, in the unit of what is published; said is that
+    of the noisiest group."""
     said = question_told(asked)
     groups = f", {said['groups']:,} groups" if asked.by is not None else ""
-    within = "some ranks off; no interval of values follows" if asked.law == FLIP else "-"
-    if asked.law == LAPLACE:
-        half = max(half_width(rates[0]) for rates in asked.rates.values())
-        step = float(asked.features[0].step)
-        unit = " in the sum" if asked.kind in ("mean", "variance") else " records" if step == 1 else ""
-        within = f"± {number(half * step, 'up')}{unit}"
+    known = [half for name, half in halves.items() if name == asked.query or name.startswith(f"{asked.query}, ")]
+    within = f"±\u00a0{number(max(known), 'up')}" if known else "not known"
     return [clean(asked.query, 120), f"{said['words']}{groups}", within, number(float(asked.most), "up", 4)]

@@ -30,6 +30,7 @@ def figures(mechanism: Mechanism, rows: int | None = None, usable: Usable | None
         stated = {"noise": name, "scale": float(noise.scale), "grid": noise.grid}
     return {
         "guarantee": mechanism.guarantee, "anybody": certificate.anybody, "promise": certificate.promises,
+        "quote": list(certificate.quoted()),
         "exact": list(certificate.exact_values), "method": certificate.method, "theorem": certificate.theorem,
         **stated, "empirical": certificate.body.get("empirical"), "proved": certificate.proved,
         "worst_pair": certificate.worst_pair, "expected_error": mechanism.expected_error(),
