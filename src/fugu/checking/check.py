@@ -13,9 +13,6 @@ from typing import Final, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
-from scipy.stats import binom
 
 from fugu.checking.columns import ColumnCheck, checked_column, tally
 from fugu.data.field import Field, is_gone
@@ -270,6 +267,10 @@ def log_tail(mine: NDArray[np.int64], theirs: NDArray[np.int64]) -> float:
     """A bound on ln P(rows put into two tables at random are shared as often as these), for values of at most 60 rows.
 
     `mine`, `theirs`: how often each value is in the one and in the other. P(S >= s) <= E exp(t S) / exp(t s), any t."""
+    from scipy.optimize import minimize_scalar  # half of the start of a command, and few of them come here
+    from scipy.special import logsumexp
+    from scipy.stats import binom
+
     both = mine + theirs
     some = (both > 1) & (both <= _MANY)
     seen = int(np.minimum(mine, theirs)[some].sum())
