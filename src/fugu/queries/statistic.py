@@ -87,8 +87,11 @@ class StatisticQuestion:
         kind, inside = kind_and_inside(what, [*asked, _MEDIAN], "question", _QUESTIONS)
         known = KINDS[kind if kind != _MEDIAN else "quantile"]
         if not known.columns:
-            if (found := column_and_value(inside)) is None:
-                raise UsageError(f"a {kind} needs a condition, such as {kind}(smoker=yes)")
+            if (found := column_and_value(inside)) is None or found[0].endswith(("<", ">", "!")):
+                raise UsageError(
+                    f"a {kind} needs a column and one value, such as {kind}(smoker=yes); for ranges of a number ask a "
+                    "histogram with bins"
+                )
             return StatisticQuestion(kind, found[:1], found[1], by=by)
         parts = tuple(part.strip() for part in inside.split(",") if part.strip())
         numbered = bool(known.number) and kind != _MEDIAN

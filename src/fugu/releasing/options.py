@@ -244,12 +244,11 @@ def named(query: str | None, sequences: bool) -> tuple[Json, Json]:
 
 
 def plan_told(questions: Sequence[object], query: str) -> Iterator[Text]:
-    """What will be asked, said before it is charged; and where fugu 0.3 read the line otherwise."""
+    """What will be asked, said before it is charged; and how to ask what fugu 0.3 read the line as."""
     yield Text(f"plan: {joined(questions)}", NOTE, stated=True)
     if (earlier := split_before(query)) is not None:
         yield Text(
-            f'a "by" at the end of a list is for the whole list; fugu 0.3 read this as "{joined(earlier)}", which is '
-            "how to ask for that",
+            f'a "by" at the end of a list is for the whole list; for its last question alone write "{joined(earlier)}"',
             NOTE,
             stated=True,
         )

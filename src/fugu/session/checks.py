@@ -189,7 +189,7 @@ RANKS = (
     "a quantile is chosen by ranks, so its interval rests on the reference: it holds in 95 % of all draws, or more, of "
     "tables whose records follow the reference's law"
 )
-_CHOSEN = "it is answered by a choice, or from several noised numbers"
+_CHOSEN = "no error is worked out for a choice, or for what is put together from several noised numbers"
 
 
 def usable_of_records(certificate: RecordsCertificate, reference: TypeLaws | None = None) -> Usable:
@@ -223,7 +223,7 @@ def usable_of_records(certificate: RecordsCertificate, reference: TypeLaws | Non
         levers = tuple(_levers(certificate, questions, figures))
     spent, anybody = float(certificate.spent), float(certificate.any_belief)
     times = anybody / spent if 0 < spent < math.inf and math.isfinite(anybody) else None
-    why = "" if figures else "its questions were answered by choices, or by mechanisms from outside"
+    why = "" if figures else "no error is worked out for choices, variances and mechanisms from outside"
     return Usable(
         figures, BASIS + (OVER_ALL if wider else ""), ordinary=times if figures else None, why=why
     ).with_levers(levers, ())
