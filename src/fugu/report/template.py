@@ -53,7 +53,6 @@ from fugu.queries.statistic import NoisedQuestion, question_told
 from fugu.report.curves import FLOOR, HIDDEN, MOST, guess, laws, ratio, views
 from fugu.report.facts import Facts, beliefs, facts, methods, parts
 from fugu.report.figures import covariance_figure, curve, laws_figure, methods_figure, nearby_figure, ratio_figure
-from fugu.session.checks import usable_of_records
 from fugu.visible import several, visible
 
 if TYPE_CHECKING:
@@ -331,6 +330,8 @@ def questions_of(certificate: RecordsCertificate) -> dict[str, Any]:
     exact numbers that go out beside the answers, since whoever asked has declared them known."""
     asked = certificate.questions
     columns = sorted({by for kind in certificate.types for by in kind.groups})
+    from fugu.session.checks import usable_of_records
+
     halves = {each.name: each.half for each in usable_of_records(certificate).figures if each.half is not None}
     groups = f" and of its groups by {', '.join(clean(name, 80) for name in columns)}" if columns else ""
     return {
