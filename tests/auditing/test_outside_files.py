@@ -115,7 +115,7 @@ def test_several_published_files_are_each_held_against_the_document(folder, tmp_
     assert code == 4 and (lines["published one.csv"][0], lines["published two.csv"][0]) == ("holds", "fails")
     (tmp_path / "three.csv").write_text("value\n0\n")
     code, lines = checks(path, "--published", tmp_path / "three.csv")
-    assert code == 4 and "none of the published files: 'one.csv', 'two.csv'" in lines["published file"][1]
+    assert code == 4 and "not one of the published files: 'one.csv', 'two.csv'" in lines["published file"][1]
     with pytest.raises(UsageError, match="never a path"):
         issue(Outgoing(**{**vars(going), "data": "/data/today.csv"}), parts)
 

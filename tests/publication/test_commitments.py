@@ -177,7 +177,7 @@ def test_the_document_of_sequences_with_a_public_prior_tells_no_range_and_no_cha
     assert not any(repr(p) in document.text for p in row)
 
 
-@pytest.mark.parametrize("kind", ["column", "groups", "histogram", "sequence"])
+@pytest.mark.parametrize("kind", ["column", "groups", "edges", "sequence"])
 def test_withheld_certificates_are_checked_by_who_has_them(kind, tmp_path):
     prepared(tmp_path)
     out = released(tmp_path, kind, source=OWN)

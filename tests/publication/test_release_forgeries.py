@@ -197,7 +197,7 @@ def nested(body):
 
 
 REFUSED = {
-    "a release inside a release": (nested, "no certificate"),
+    "a release inside a release": (nested, "not a certificate"),
     "no published file": (lambda b: b.update(published=[]), "no published file"),
     "a path for a name": (lambda b: b["published"][0].update(name="../out.csv"), "published file"),
     "a path of windows": (lambda b: b["published"][0].update(name="a\\b.csv"), "published file"),
@@ -205,7 +205,7 @@ REFUSED = {
     "a digest that is none": (lambda b: b["published"][0].update(sha256="0" * 63), "published/*/sha256"),
     "capital digits": (lambda b: b["published"][0].update(sha256="A" * 64), "published/*/sha256"),
     "a negative size": (lambda b: b["published"][0].update(bytes=-1), "published file"),
-    "a path for the data": (lambda b: b["data"].update(name="/home/x/today.csv"), "no path"),
+    "a path for the data": (lambda b: b["data"].update(name="/home/x/today.csv"), "not a path"),
     "a commitment that is none": (lambda b: b["data"].update(commitment="today"), "commitment"),
     "rows that are none": (lambda b: b["data"].update(rows=-3), "rows"),
     "a date without a zone": (lambda b: b.update(date="2026-01-01T00:00:00"), "time zone"),

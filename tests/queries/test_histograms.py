@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fugu
+from fugu.calibration import driver
 from fugu.errors import NoiselessRelease, UnknownName, UsageError
 from fugu.loss.cells import largest, worth
 from fugu.queries import law_price as tables
@@ -166,8 +167,8 @@ def test_edges_make_the_same_cells_of_the_reference_and_of_the_table():
 
 def test_each_distinct_law_is_calibrated_once(monkeypatch):
     calls = []
-    real = tables.calibrate
-    monkeypatch.setattr(tables, "calibrate", lambda *a, **k: calls.append(1) or real(*a, **k))
+    real = driver.calibrate
+    monkeypatch.setattr(driver, "calibrate", lambda *a, **k: calls.append(1) or real(*a, **k))
     table = drawn(6, 5000, 0.4, groups=tuple(f"g{k}" for k in range(500)))
     table["g"][:3] = "a", "b", "a"
     found = prepare(table, "histogram(v)", "s", fugu.Pure(0.5), REFERENCE, by="g")
@@ -179,11 +180,9 @@ def test_each_distinct_law_is_calibrated_once(monkeypatch):
 
 
 def test_groups_of_sums_that_share_their_laws_share_the_work(monkeypatch):
-    from fugu.queries import law_price as groups
-
     calls = []
-    real = groups.calibrate
-    monkeypatch.setattr(groups, "calibrate", lambda *a, **k: calls.append(1) or real(*a, **k))
+    real = driver.calibrate
+    monkeypatch.setattr(driver, "calibrate", lambda *a, **k: calls.append(1) or real(*a, **k))
     table = {name: np.concatenate([column[:0], np.tile(column[:40], 25)]) for name, column in TABLE.items()}
     table["g"] = np.repeat([f"g{k}" for k in range(50)], 20)
     found = prepare(table, "sum(v)", "s", fugu.Pure(0.5), REFERENCE, by="g", bounds=(0, 4), step=1).mechanisms
@@ -287,7 +286,7 @@ def test_margins_that_are_public_anyway():
         answer.consistent(margins={"g": {"a": 300}})
     with pytest.raises(UnknownName, match="column"):
         answer.consistent(margins={"x": {}})
-    with pytest.raises(UsageError, match="no table of counts"):
+    with pytest.raises(UsageError, match="not a table of counts"):
         fugu.answer(TABLE, "sum(v)", "s", fugu.Pure(0.5), REFERENCE, bounds=(0, 4), step=1).consistent()
 
 

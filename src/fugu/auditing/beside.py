@@ -128,7 +128,7 @@ def _in_folder(folder: Path) -> Exhibit:
         names = ", ".join(repr(file.name) for file in list(documents)[:5])
         raise UsageError(f"the folder holds {len(documents)} certificates ({names}); name the one that is meant")
     if not candidates:
-        raise UsageError(f"there is not a certificate in the folder {folder.name!r}")
+        raise UsageError(f"there is no certificate in the folder {folder.name!r}")
     file, document = next(iter(candidates.items()))
     return Exhibit(document, folder, name=file.name)
 

@@ -371,7 +371,7 @@ def by_group(stated: Any) -> dict[str, Json]:
             raise CertificateError(f"group {group!r} has two certificates")
         found[group] = dict(body)
     if not found:
-        raise CertificateError("there is not a certificate")
+        raise CertificateError("there is no certificate")
     return found
 
 
