@@ -136,7 +136,7 @@ def test_a_retry_returns_the_stored_value_and_the_budget_refuses_more(folder):
     assert code == 3 and "budget" in message
     assert not (folder / "q.csv").exists() and not (folder / "q.certificate.json").exists()
     code, message = release(folder, "histogram", *ledger, "--request", "a", "--data", "a fresh name")
-    assert code == 3 and "no fresh budget" in message
+    assert code == 3 and "not bring a fresh budget" in message
     code, shown = run("ledger", "show", folder / "l.db", "--json")
     states = {r["request"]: r["state"] for r in json.loads(shown)["requests"]}
     assert code == 0 and states == {"a": "settled", "b": "refused"}

@@ -291,12 +291,16 @@ def test_a_cap_is_given_once(tmp_path):
             Ledger(path, Pure(1), data="new", cap=wrong)
 
 
-def test_show_prints_both_promises_in_one_sentence(tmp_path):
+def test_show_begins_with_both_promises(tmp_path):
     path = tmp_path / "l.db"
     with Ledger(path, Pure(1), data="d", cap=5) as ledger:
         ledger.spend("a", Charge("law", Pure(0.5), anybody=Fraction(2)), lambda: 1)
     told = CliRunner().invoke(app, ["ledger", "show", str(path)]).output
-    assert "epsilon 0.5 against whoever believes the stated beliefs; epsilon 2 against anybody (cap epsilon 5)" in told
+    first, second = told.index("1.65 (epsilon 0.5)."), told.index("7.39 (epsilon 2).")
+    assert (
+        told.index("Promise: whoever believes") < first < told.index("Against anybody, whatever they believe") < second
+    )
+    assert "cap   epsilon 5 against anybody" in told
     found = json.loads(CliRunner().invoke(app, ["ledger", "show", str(path), "--json"]).output)
     assert found["data sets"][0]["cap"] == 5 and found["requests"][0]["against anybody"] is not None
 

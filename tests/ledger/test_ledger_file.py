@@ -196,7 +196,7 @@ def test_overwritten_pages_are_noticed(path, kept):
 
 def test_a_file_of_another_kind_is_left_alone(path):
     path.write_text("dear diary, this is no database\n")
-    with pytest.raises(BadLedger, match="no ledger"):
+    with pytest.raises(BadLedger, match="not a ledger"):
         Ledger(path, Pure(1))
     assert path.read_text().startswith("dear diary")
     other = path.with_name("other.db")

@@ -59,7 +59,7 @@ def test_without_its_key_a_ledger_is_read_and_charges_nothing(path):
     refused(path, "is not that of the ledger")
     for wrong in ("", "x", f"{key}\n", text + text):
         place.write_text(wrong)
-        refused(path, "is no key")
+        refused(path, "is not the key")
     place.write_text(text)
     with Ledger(path, Pure(1), data="d", fingerprint=TABLE) as ledger:
         assert ledger.spend("more", TENTH, lambda: 8) == 8
