@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 from contextlib import chdir
 from datetime import date, datetime, timedelta
 from datetime import time as clock
@@ -163,3 +164,12 @@ def test_a_dry_run_warns_in_the_same_words(asked, tmp_path):
         code, said, why = command(*words, *asked)
     use = "publish" if asked[0] == "--publish" else "by" if " by " in asked[1] else "query"
     assert code == 0 and SEEN["name" if use == "by" else "id"].why(use) in " ".join(said.split()), (said, why)
+
+
+def test_cuts_that_are_shown_have_rows_on_both_sides():
+    """A cut at the lowest value, which most rows have, is true of every row."""
+    table = {"s": ["a", "b"] * 40, "v": [0] * 70 + [1, 1, 1, 1, 1, 2, 2, 2, 3, 4]}
+    text = fugu.describe(table)["v"].uses["protect"][1]
+    cut, first, last = re.search(r'"v>=(\d+)" or "v:(\d+),(\d+)"', text).groups()
+    assert int(cut) > 0 and 0 < int(first) < int(last)
+    fugu.Session(table, table, f"v>={cut}", fugu.Pure(1), public=("s",))

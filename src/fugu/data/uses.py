@@ -219,6 +219,8 @@ def _seen(name: str, known: Field, column: Column) -> ColumnUses:
     facts: dict[str, Any] = {"column": name, "values": values, "missing": missing, "rows": rows, "kind": kind}
     if values:
         first, middle, last = np.searchsorted(np.cumsum(counts), [rows / 3, rows / 2, 2 * rows / 3])
+        middle = max(middle, min(1, values - 1))  # cuts have values on both sides, also where most are the lowest
+        first, last = (max(first, 1), max(last, first + 1, 2)) if values > 2 else (0, values - 1)
         shown = {"low": 0, "first": first, "middle": middle, "last": last, "high": -1, "common": counts.argmax()}
         facts |= {key: _text(known, distinct[place]) for key, place in shown.items()}
         facts |= {"share": several(rows // values, "row"), "pairs": f"{values * (values - 1) // 2:,}"}

@@ -42,6 +42,7 @@ from fugu.queries.statistic import Charged, NoisedQuestion, StatisticQuestion, q
 from fugu.queries.table_belief import TableBelief, Worth
 from fugu.scenario.query import persons_of
 from fugu.utility.usable import RowsFor
+from fugu.visible import several
 
 # Where a session keeps its books: in memory for one process, or in a ledger for all that share its file.
 #
@@ -403,7 +404,10 @@ def public_facts(
     secrets = spec.find(known)
     held = sum(bool(mask.any()) for mask in secrets.masks().values())
     if held < 2:
-        raise BadTable(f"the reference has rows for {held} secrets; at least two are needed")
+        raise BadTable(
+            f"the reference has rows for {several(held, 'secret')}; at least two are needed: is what is secret true of "
+            "every row, or of none?"
+        )
     size = RowsFor(rows, len(cells))
     groups = ExpectedGroups(declared, cells, secrets, size.number)
     return TableBelief(reading, known, spec, secrets, unit, groups), size
