@@ -60,7 +60,13 @@ def test_labels_keep_apart_and_inside_for_any_axes(across, upward, width, names)
 def test_log_axes_too(low, decades, width):
     axis = Axis("log", 10.0**low, 10.0 ** min(low + decades, 307), log=True)
     assert faults(Chart("x", "t", "d", (Panel((), axis, axis, 200.0),)), width) == []
-    bars = tuple((f"method {n} " * 5, axis.high, "1.234 × 10⁻²⁹⁹", "a") for n in range(4))
+
+
+@given(st.floats(1e-300, 1e300), st.sampled_from(WIDTHS))
+def test_numbers_beside_bars_stay_inside(longest, width):
+    """They are bold: room for plain ones cuts off the last sign."""
+    axis = Axis("average error", 0.0, longest)
+    bars = tuple((f"method {n} " * 5, longest, "1.234 × 10⁻²⁹⁹", "a") for n in range(4))
     assert faults(Rows("x", "t", "d", bars, axis, {"a": "the method taken", "other": "other methods"}), width) == []
 
 

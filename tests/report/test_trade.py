@@ -88,7 +88,9 @@ def test_the_present_choice_is_the_least_error_there():
 def test_a_budget_that_nothing_meets_still_has_a_page_with_reasons():
     refused = Row("exact", "laplace", math.inf, math.inf, math.inf, math.inf, False, "because <of> this", "")
     html = trade_page(PAIR, Comparison((refused,), Pure(0.5)), "grade", "support")
-    assert "No method is proved to meet it" in html and "because &lt;of&gt; this" in html and "★ least" not in html
+    assert (
+        "No method is proved to meet the budget" in html and "because &lt;of&gt; this" in html and "★ least" not in html
+    )
 
 
 @pytest.mark.parametrize("more", [(), ("--delta", "0.01"), ("--alpha", "2")], ids=["pure", "delta", "Renyi"])

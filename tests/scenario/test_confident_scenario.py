@@ -282,7 +282,9 @@ def test_a_page_tells_nothing_more_of_counts_that_are_the_private_table() -> Non
     from fugu.report.template import sentence, sureness
 
     def told(scenario: fugu.Scenario) -> str:
-        return sentence("sure", sureness(fugu.calibrate(scenario, fugu.Pure(1)).certificate), of="sections.html")
+        return sentence(
+            "believed", sureness(fugu.calibrate(scenario, fugu.Pure(1)).certificate), None, None, of="sections.html"
+        )
 
     data = table()
     plain = fugu.Scenario.from_table(data, "age", "sex")

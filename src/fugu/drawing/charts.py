@@ -236,7 +236,7 @@ class Rows(Figure):
     keys: Mapping[str, str]
 
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
-        numbers = max(width_of(said) for _, _, said, _ in self.bars) + 8
+        numbers = max(width_of(said, bold=True) for _, _, said, _ in self.bars) + 8
         room, first = width - 2 * _SIDE - numbers, _SIDE
         if ticks := self.axis.across(room)[0]:  # half of its first and last labels must fit beside the axis
             (a, left), (b, right) = ticks[0], ticks[-1]

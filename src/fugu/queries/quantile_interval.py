@@ -22,7 +22,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from fugu.queries.kinds import LEVEL
 from fugu.queries.statistic import NoisedQuestion
@@ -46,7 +45,7 @@ def by_chance(asked: NoisedQuestion, rows: int, law: tuple[Floats, Floats]) -> t
     """The law's own quantile, and how far those of 95 % of tables of so many rows lie from it, by chance alone."""
     (feature,), (codes, shares), at = asked.features, law, asked.at or HALF
     k, tails = max(math.ceil(rows * at), 1), ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-    masses = [float(at), *(float(betaincinv(k, rows - k + 1, tail)) for tail in tails)]
+    masses = [float(at), *(_order(k, rows, tail) for tail in tails)]
     places = np.minimum(np.searchsorted(np.cumsum(shares), masses), len(codes) - 1).tolist()
     middle, low, high = (feature.number(int(codes[place])) for place in places)
     return middle, max(middle - low, high - middle)
@@ -72,11 +71,11 @@ def reach(
         return found
 
     def place(k: int) -> tuple[float, float]:
-        low, high = (float(betaincinv(k, rows - k + 1, share)) for share in (_PLACE, 1 - _PLACE))
+        low, high = (_order(k, rows, share) for share in (_PLACE, 1 - _PLACE))
         return low - _TINY, high + _TINY
 
     def apart(ranks: int) -> float:
-        return float(betaincinv(ranks, rows - ranks + 1, 1 - _SPACING)) + _TINY if ranks else 0.0
+        return _order(ranks, rows, 1 - _SPACING) + _TINY if ranks else 0.0
 
     least, most = place(first)
     far = math.floor(wanted + Fraction(off)) + 1
@@ -93,3 +92,10 @@ def reach(
         starts = np.maximum(sums[here] - shares[here], least) - apart(last - near)
         below = float(np.max(values[here] - inverse(starts)))
     return max(above, 0.0), max(below, 0.0)
+
+
+def _order(k: int, rows: int, share: float) -> float:
+    """The quantile of U_(k) of so many rows."""
+    from scipy.special import betaincinv  # loaded only where the question is a quantile
+
+    return float(betaincinv(k, rows - k + 1, share))

@@ -81,7 +81,7 @@ class Forecast(Shown):
         return Usable((), "", why="nothing is known about its use") if self.use is None else self.use
 
     def to_json(self) -> Json:
-        """All of it in JSON types, as `fugu release --json` prints it, with the notes."""
+        """All of it in JSON types, as `fugu release --json` prints it, with what else was said."""
         notes = {"notes": list(self.notes)} if self.notes else {}  # a command has said them already
         told = {"promise": self.promises, "quote": list(self.quoted), "usable": self.usable, **self.summary, **notes}
         found: Json = in_json(told)
