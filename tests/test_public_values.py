@@ -97,6 +97,8 @@ EXAMPLES = {
     "Mechanism, normal vectors": lambda: fugu.calibrate(normals(), fugu.Renyi(2, 0.5)),
     "Mechanism, mixed": lambda: fugu.mix(0.5, additive(), additive(0.05)),
     "Certificate": lambda: additive().certificate,
+    "Description": lambda: fugu.describe({"sex": ["F", "M"] * 20, "chol": [1, 2, 2, 3] * 10}),
+    "Question": lambda: fugu.Question(publish="chol", protect="sex", epsilon=1),
     "ReleaseDocument": released,
     "Release": lambda: additive().release([1, 0, 1]),
     "Simulated": lambda: additive().simulate([1, 0, 1], np.random.default_rng(1)),
@@ -137,8 +139,9 @@ EXAMPLES = {
     "NoisySGD": lambda: iterate.NoisySGD(100, [0.5] * 100, 1, 1, noise=[1.0] * 100),
     "WorstCase": iterate.WorstCase,
 }
-NO_VALUES = {"Ledger", "Session"}
-"""Public classes that are not values: a ledger is a file, and a session spends."""
+NO_VALUES = {"Ledger", "Session", "Forecast", "Publication"}
+"""Public classes that are not values: a ledger is a file, a session spends, and what a release hands back tells of its
+files, as a command prints it, in plain dicts of whoever asked."""
 SET_BY_OTHERS = {"LinearRegression", "LogisticRegression", "LinearSVC", "DeclaredScaler", "DeclaredOneHotEncoder"}
 """scikit-learn sets the attributes of estimators and transformers."""
 

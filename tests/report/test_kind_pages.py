@@ -18,7 +18,6 @@ from fugu.documents.kinds import SCHEMAS
 from fugu.drawing.charts import Heat
 from fugu.iterate import LinearRegression
 from fugu.numbers.text import factor, number
-from fugu.queries.kinds import LAPLACE, half_width
 from fugu.queries.sequences import ArgMax, Count, Histogram, Mean, Numbers, RandomisedResponse, States, Sum
 from fugu.report import page
 from fugu.report.page import PAGES
