@@ -88,6 +88,7 @@ def test_no_table_is_called_damaged_for_want_of_memory(tmp_path, monkeypatch):
     file.write_text("x\n1\n")
 
     def full(*_):
+        yield [["1"]]
         raise MemoryError
 
     monkeypatch.setattr("fugu.data.files._chunks", full)
