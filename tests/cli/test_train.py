@@ -288,7 +288,7 @@ def test_what_private_rows_hold_decides_neither_the_model_nor_the_labels(folder)
         ([*WHOLE, "--model", "svc", "--prior", "independent"], 2, "give --classes"),
         ([*WHOLE, "--model", "svc", "--prior", "independent", "--public-table"], 2, "more than two values"),
         ([*WHOLE, "--private", "all"], 2, "'all'"),
-        ([*HIGH, *LABELS, "--prior", "ar1:0.3", "--order", "time"], 4, "a label is none"),
+        ([*HIGH, *LABELS, "--prior", "ar1:0.3", "--order", "time"], 4, "a label is not a number"),
         ([*HIGH, *LABELS, "--bounds", "high:0:1"], 2, "which holds two labels"),
         ([*HIGH, "--target", "house"], 2, "belongs to single people"),
         ([*HIGH, "--target", "house", "--public-table"], 2, "more than two labels"),
