@@ -34,10 +34,10 @@ def test_a_dry_run_gives_a_page_and_nothing_else(what, tables):
     found = Result(*call, "-o", tables / "out.csv", "--dry-run", "--report", tables / "sign.html")
     assert found.code == 0 and {p.name for p in tables.iterdir()} == {"ref.csv", "today.csv", "sign.html"}
     said = plain((tables / "sign.html").read_text())
-    for words in ("to be signed before the release", "Nothing has gone out yet", "not released yet", "Signature",
-                  "Who is protected from whom", "It is for 200 rows, the reference", "Assumptions",
+    for words in ("to be signed before the release", "Nothing has gone out yet", "Signature",
+                  "Assumptions",
                   "If a ledger is used, it is charged when the release is made."):  # fmt: skip
-        assert words in said
+        assert words in said, words
     assert Result(*call, "-o", tables / "out.csv").code == 0
     after = plain((tables / "out.report.html").read_text())
     assert "fugu verify out.certificate.json --published out.csv --reference ref.csv --twice" in after
@@ -87,9 +87,9 @@ def test_a_sampler_that_adds_less_noise_releases_nothing(tables, monkeypatch):
 def test_a_page_of_withheld_beliefs_shows_none_of_them(tables):
     call = ("release", tables / "today.csv", "--publish", "v", "--protect", "s", "--epsilon", "1", "--public-prior")
     assert Result(*call, "--no-ledger", "-o", tables / "out.csv", "--report", tables / "sign.html").code == 0
-    for name in ("sign.html", "out.report.html"):
+    for name, published in (("sign.html", 0), ("out.report.html", 1)):  # the one figure is of what is published
         html = (tables / name).read_text()
-        assert "The beliefs are withheld" in html and "<figure" not in html
+        assert "The beliefs are withheld" in html and html.count("<figure") == published
     shown = tables / "own.html"
     call = ("report", tables / "out.certificate.json", "--private", tables / "out.private.json", "-o", shown)
     assert Result(*call).code == 0
