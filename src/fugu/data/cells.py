@@ -9,10 +9,12 @@ from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T", bound=np.generic)
 
 # Readings are total functions of the cell alone. No other cell, no type that an engine guessed for the column and no
 # cell whatever makes them raise: this is what keeps one person's record from deciding how another one is read.
@@ -230,18 +232,51 @@ Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Places of the values that occur, and how often each does."""
 
 
-def count_pairs(groups: NDArray[np.int64], places: NDArray[np.int64], size: int) -> dict[int, Counts]:
+def tallied(values: NDArray[T], rows: NDArray[np.int64] | None = None) -> tuple[NDArray[T], NDArray[np.int64]]:
+    """The different values in order, and how often each occurs; `rows`: how many rows each one stands for.
+
+    >>> tallied(np.array([7, 5, 7]), np.array([1, 10, 100]))
+    (array([5, 7]), array([ 10, 101]))
+    """
+    if rows is None:
+        found, often = np.unique(values, return_counts=True)
+        return found, often.astype(np.int64)
+    found, places = np.unique(values, return_inverse=True)
+    often = np.zeros(len(found), dtype=np.int64)  # whole numbers: no order and no partition of the rows shows
+    np.add.at(often, places.reshape(-1), rows)
+    return found, often
+
+
+def middle(values: NDArray[T], rows: NDArray[np.int64] | None = None) -> T:
+    """The lower median of at least one value; `rows`: how many rows each one stands for.
+
+    >>> int(middle(np.array([3, 1, 2, 9]))), int(middle(np.array([3, 1]), np.array([1, 1]))), \
+    int(middle(np.array([3, 1]), np.array([2, 1])))
+    (2, 1, 3)
+    """
+    found, often = tallied(values, rows)
+    ends = np.cumsum(often)
+    chosen: T = found[np.searchsorted(ends, (ends[-1] - 1) // 2, "right")]
+    return chosen
+
+
+def count_pairs(
+    groups: NDArray[np.int64], places: NDArray[np.int64], size: int, rows: NDArray[np.int64] | None = None
+) -> dict[int, Counts]:
     """For each group >= 0: which of the `size` places occur in it, and how often; O(n log n), by one sort.
+
+    `rows`: how many rows each entry stands for.
 
     >>> count_pairs(np.array([0, 1, 0, -1]), np.array([2, 2, 2, 0]), 3)
     {0: (array([2]), array([2])), 1: (array([2]), array([1]))}
     """
     inside = groups >= 0
-    keys, counts = np.unique(groups[inside] * np.int64(max(size, 1)) + places[inside], return_counts=True)
+    joint = groups[inside] * np.int64(max(size, 1)) + places[inside]
+    keys, counts = tallied(joint, None if rows is None else rows[inside])
     owners = keys // max(size, 1)
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
     ends = np.append(starts, len(keys))[1:]
     return {
-        int(owners[a]): (keys[a:b] - owners[a] * size, counts[a:b].astype(np.int64))
+        int(owners[a]): (keys[a:b] - owners[a] * size, counts[a:b])
         for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
     }

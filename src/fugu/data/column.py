@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +16,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import ABSENT, OTHER, distinct, is_missing, number_of
+from fugu.data.cells import ABSENT, OTHER, distinct, is_missing, number_of, tallied
 from fugu.errors import BadTable, MissingExtra
 from fugu.numbers.checks import is_iterable
 from fugu.visible import several
@@ -36,6 +36,8 @@ class Raw:
     masked: NDArray[np.bool_] | None = None
     cells: list[Any] | None = None
     codes: NDArray[np.int64] | None = None
+    counts: NDArray[np.int64] | None = None
+    """How many rows each one stands for, of a table that was counted; None where it is one."""
 
     @staticmethod
     def of(name: str, data: object) -> Raw:
@@ -149,12 +151,14 @@ class Column:
     exact: bool = True
     origin: date | None = None
     """Of dates that were read as numbers: the day that is 0."""
+    counts: NDArray[np.int64] | None = None
+    """How many rows each one stands for, of a table that was counted; None where it is one."""
 
     @staticmethod
     def of(name: str, data: object) -> Column:
         """A column from a list, a numpy array (masked or not) or a series; it must be numbers or text."""
         if isinstance(data, Column):
-            return Column(name, data.values, data.missing, data.exact, data.origin)
+            return replace(data, name=name)
         if isinstance(data, Raw):
             return _from_texts(name, data)
         cells = handed_over(name, data, whole=True)
@@ -164,7 +168,17 @@ class Column:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"Column({self.name!r}, {several(len(self), 'row')})"
+        return f"Column({self.name!r}, {several(self.rows(), 'row')})"
+
+    def rows(self, where: NDArray[np.bool_] | None = None) -> int:
+        """How many rows of the table there are, or how many there are `where` this is true."""
+        if self.counts is None:
+            return len(self) if where is None else int(np.count_nonzero(where))
+        return int(self.counts.sum() if where is None else self.counts[where].sum())
+
+    def each(self) -> NDArray[Any]:
+        """The values row by row, each as often as it occurs."""
+        return self.values if self.counts is None else np.repeat(self.values, self.counts)
 
     @property
     def numeric(self) -> bool:
@@ -318,8 +332,18 @@ def _dates(name: str) -> BadTable:
     )
 
 
-def column_digest(column: NDArray[Any]) -> str:
-    """SHA-256 of the values in increasing order, so that a shuffled copy is the same column."""
-    ordered = np.sort(np.asarray(column, dtype="<f8") + 0.0)
-    canonical = np.where(np.isnan(ordered), np.nan, ordered)
-    return hashlib.sha256(canonical.tobytes()).hexdigest()
+def column_digest(column: NDArray[Any], counts: NDArray[np.int64] | None = None) -> str:
+    """SHA-256 of the values in increasing order, so that a shuffled copy is the same column.
+
+    `counts`: how many rows each value stands for; they are digested one by one, in blocks."""
+    values, rows = tallied(np.asarray(column, dtype="<f8") + 0.0, counts)
+    canonical, ends, digest = np.where(np.isnan(values), np.nan, values), np.cumsum(rows), hashlib.sha256()
+    for start in range(0, int(rows.sum()), _BLOCK):
+        stop = start + _BLOCK
+        inside = slice(*np.searchsorted(ends, [start, stop], "right") + [0, 1])
+        often = np.minimum(ends[inside], stop) - np.maximum(ends[inside] - rows[inside], start)
+        digest.update(np.repeat(canonical[inside], often).tobytes())
+    return digest.hexdigest()
+
+
+_BLOCK = 1 << 17

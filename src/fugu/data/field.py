@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from functools import cached_property, partial
@@ -119,7 +119,8 @@ class Field:
             texts = np.empty(len(cells) + 1, dtype=object)
             texts[:-1] = [None if is_gone(cell, gone) else self._text(cell, known) for cell in cells]
             values, missing = texts[codes], np.array([text is None for text in texts], dtype=bool)[codes]
-            return Column(name, values == "True" if self.values == TRUTH and self.ordered else values, missing)
+            truth = self.values == TRUTH and self.ordered
+            return Column(name, values == "True" if truth else values, missing, counts=raw.counts)
         if raw.array is None:
             cells, codes = raw.factors()
             image = self._day if self.dated else partial(meant, decimal=decimal)
@@ -138,7 +139,7 @@ class Field:
         if not self.dated:  # a date has its place already
             numbers = self._rounded(np.clip(numbers, low, high)) + 0.0
             numbers[missing] = 0.0
-        return Column(name, numbers, missing, origin=self.origin)
+        return Column(name, numbers, missing, origin=self.origin, counts=raw.counts)
 
     def filled(self, column: Column) -> Column:
         """With every missing cell replaced by what the schema says, or by the middle of the domain, or by "(other)"."""
@@ -146,7 +147,7 @@ class Field:
             return column
         values = column.values.copy()
         values[column.missing] = self.replacement == "True" if values.dtype == bool else self.replacement
-        return Column(column.name, values, np.zeros(len(column), dtype=bool), origin=column.origin)
+        return replace(column, values=values, missing=np.zeros(len(column), dtype=bool), exact=True)
 
     def written(self, numbers: NDArray[np.float64]) -> NDArray[np.str_]:
         """Numbers of days as dates, each the nearest step; "" for NaN."""

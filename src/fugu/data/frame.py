@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib.util import find_spec
@@ -83,6 +84,15 @@ class Columns:
     def names(self) -> tuple[str, ...]:
         return tuple(self.data)
 
+    def count(self, names: tuple[str, ...]) -> Counted | None:
+        """None: cells of Python are told apart one by one."""
+        del names
+
+    def one_each(self, name: str, absent: Collection[str]) -> bool:
+        """No: cells of Python are told apart one by one."""
+        del name, absent
+        return False
+
     def fetch(self, names: tuple[str, ...]) -> Mapping[str, object]:
         for name in names:
             kind = type(self.data[name])
@@ -122,6 +132,31 @@ class FrameColumns:
             raise _failed("the lazy frame", error) from None
         return {name: frame[name] for name in names}
 
+    def count(self, names: tuple[str, ...]) -> Counted | None:
+        """Of engines that group cells by the value alone that they have in their own type, and only of such types."""
+        if self.frame.implementation not in _COUNTING:
+            return None
+        types = self.frame.collect_schema()
+        if not all(types[name] in _COUNTED for name in names):
+            return None
+        often = _apart(names)
+        grouped = self.frame.lazy().select(*names).group_by(*names).agg(nw.len().alias(often))
+        found = FrameColumns(grouped).fetch((*names, often))
+        counts: Any = found[often]
+        return {name: found[name] for name in names}, counts.to_numpy().astype(np.int64)
+
+    def one_each(self, name: str, absent: Collection[str]) -> bool:
+        """Of a frame that is in memory: a query might give other rows when it runs again."""
+        frame = self.frame
+        if isinstance(frame, nw.LazyFrame) or frame.implementation not in _COUNTING:
+            return False
+        column = frame[name]
+        if not (column.dtype.is_integer() or column.dtype == nw.String) or column.null_count():
+            return False
+        if column.dtype == nw.String and (column.str.contains(_STRANGE) | column.is_in(_plain(absent))).any():
+            return False
+        return column.n_unique() == len(column)
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,6 +184,36 @@ class Relation:
             arrays[name] = [None if text is None else Decimal(text) for text in cells]
         return {name: arrays[name] for name in names}
 
+    def count(self, names: tuple[str, ...]) -> Counted | None:
+        """By the bytes of texts, since a column or a connection may have an order that joins "a" and "A"; and by the
+        text, as which they are read, of types that have an equality of their own: a month is thirty days."""
+        return self._asked(lambda: self._counted(names))
+
+    def one_each(self, name: str, absent: Collection[str]) -> bool:
+        """Of a file: a query might give other rows when it runs again."""
+        kind = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))[name]
+        if self.owner is None or kind not in (*_WHOLE, "VARCHAR"):
+            return False
+        own = quoted(name)
+        listed = ", ".join(f"'{word.replace(chr(39), 2 * chr(39))}'" for word in ("", *_plain(absent)))
+        plain = "TRUE" if kind in _WHOLE else f"NOT (regexp_matches({own}, '{_STRANGE}') OR {own} IN ({listed}))"
+        said = f"count(*), count(DISTINCT {own}), count(*) FILTER (WHERE {plain})"
+        rows, names, plain_names = self._asked(lambda: self.relation.aggregate(said).fetchall())[0]
+        return bool(rows == names == plain_names)
+
+    def _counted(self, names: tuple[str, ...]) -> Counted:
+        types = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
+        keys, back = [], []
+        for k, name in enumerate(names):
+            plain, own = types[name] != "VARCHAR" and types[name].startswith(_EQUAL), quoted(name)
+            keys.append(f"{own} AS k{k}" if plain else f"encode(CAST({own} AS VARCHAR)) AS k{k}")
+            back.append(f"k{k} AS {own}" if plain else f"decode(k{k}) AS {own}")
+        listed, often = ", ".join(f"k{k}" for k in range(len(names))), _apart(names)
+        grouped = self.relation.project(", ".join(keys)).aggregate(f"{listed}, count(*) AS n", listed)
+        arrays = dict(Relation(grouped.project(", ".join((*back, f"n AS {quoted(often)}"))))._fetched((*names, often)))
+        counts: Any = arrays.pop(often)
+        return arrays, np.asarray(counts, dtype=np.int64)
+
     def _asked(self, run: Callable[[], T]) -> T:
         """What the engine gives; what it raises, of its own kind or another, may quote a cell and is not passed on."""
         try:
@@ -159,10 +224,35 @@ class Relation:
 
 
 ColumnSource = Columns | FrameColumns | Relation
+Counted = tuple[Mapping[str, object], NDArray[np.int64]]
+"""Columns whose rows are all different, and how often each row occurs."""
 """Names, and the columns of some of them, fetched together."""
-_PLAIN = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE",
-          "BOOLEAN", "VARCHAR", "DECIMAL")  # fmt: skip
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_PLAIN = (*_WHOLE, "FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "DECIMAL")
 """Types whose every value becomes a Python one. Dates, intervals and the like are read as text: some have none."""
+
+
+_EQUAL = (*_PLAIN, "HUGEINT", "UHUGEINT", "DATE")
+"""Types of which two values are equal in duckdb only if they are written alike; texts are, by their bytes."""
+_COUNTING = (nw.Implementation.POLARS, nw.Implementation.PYARROW)
+"""Engines whose columns hold one type each. A column of pandas may hold True, 1 and 1.0, which it takes for equal."""
+_COUNTED = (nw.Boolean, nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.Float32,
+            nw.Float64, nw.String)  # fmt: skip
+"""Types whose equal values are read alike."""
+
+
+_STRANGE = "[^!-~]"
+"""What a plain name has none of: a text with nothing else, which is no word for a missing cell, is read as it is."""
+
+
+def _plain(absent: Collection[str]) -> list[str]:
+    """The words for a missing cell that a plain name could be."""
+    return [word for word in absent if re.search(_STRANGE, word) is None]
+
+
+def _apart(names: tuple[str, ...]) -> str:
+    """A name for the number of rows that none of these columns has, in whatever case."""
+    return "n" * (1 + max(map(len, names)))
 
 
 def _failed(what: str, error: Exception) -> BadTable:
@@ -221,11 +311,12 @@ class Table:
     array([201.,  nan])
     """
 
-    __slots__ = ("_columns", "_native", "_source", "columns")
+    __slots__ = ("_columns", "_counts", "_native", "_source", "columns")
 
-    def __init__(self, data: object) -> None:
+    def __init__(self, data: object, counts: NDArray[np.int64] | None = None) -> None:
         self._source: ColumnSource = data._source if isinstance(data, Table) else source_of(data)
         self._native: Mapping[str, object] | None = data._native if isinstance(data, Table) else None
+        self._counts = data._counts if isinstance(data, Table) else counts
         self._columns: dict[str, Column] = {}
         self.columns: tuple[str, ...] = self._source.names
         if not self.columns:
@@ -250,11 +341,26 @@ class Table:
         for name in wanted:
             self._require(name)
         native = self._native if self._native is not None else self._source.fetch(wanted)
-        return Table({name: native[name] for name in wanted})
+        return Table({name: native[name] for name in wanted}, self._counts)
+
+    def counted(self, names: Iterable[str]) -> Table:
+        """The same rows with these columns only, equal ones as one row that counts for all of them where the engine
+        tells cells apart at least as finely as they are read; in no order."""
+        wanted = tuple(dict.fromkeys(names))
+        for name in wanted:
+            self._require(name)
+        found = self._source.count(wanted) if self._native is None else None
+        return self.select(wanted) if found is None else Table(*found)
 
     def cells(self) -> Mapping[str, Raw]:
         """All columns as they stand, whatever is in them."""
         return {name: self.raw(name) for name in self.columns}
+
+    def one_each(self, name: str, absent: Collection[str] = ()) -> bool:
+        """Whether the engine proves that each row has a name of its own in this column, read as a text, and none of
+        the `absent` words; False is no proof of the contrary."""
+        self._require(name)
+        return self._native is None and self._source.one_each(name, absent)
 
     def exact(self, name: str) -> Column:
         """The column as it is, with its mask of missing values."""
@@ -263,16 +369,18 @@ class Table:
             column = Column.of(name, self._fetched()[name])
             if self._columns and len(column) != len(self):
                 raise BadTable(f"column {name!r} has {several(len(column), 'row')} where the others have {len(self)}")
-            self._columns[name] = column
+            self._columns[name] = column if self._counts is None else replace(column, counts=self._counts)
         return self._columns[name]
 
     def raw(self, name: str) -> Raw:
         """The cells as they stand; for a schema, which says what they mean."""
         self._require(name)
         native = self._fetched()[name]
-        if not isinstance(native, Column):
-            return Raw.of(name, native)
-        return Raw.of(name, np.ma.array(native.values, mask=native.missing))
+        counts = self._counts
+        if isinstance(native, Column):
+            native, counts = np.ma.array(native.values, mask=native.missing), native.counts
+        raw = Raw.of(name, native)
+        return raw if counts is None else replace(raw, counts=counts)
 
     def column(self, name: str) -> NDArray[Any]:
         """Numbers and truth values as float64, NaN where missing; text as objects, None where missing."""

@@ -14,7 +14,7 @@ from typing import Any, final
 
 import numpy as np
 
-from fugu.data.cells import is_missing, number_of, text_of
+from fugu.data.cells import is_missing, middle, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import TRUTH, Field, is_gone
 from fugu.data.files import Dialect, read_table
@@ -205,13 +205,14 @@ class Schema(Shown):
         if known.typical is not None or not (known.numeric or known.ordered):
             return known
         column = known.read(name, raw, self.decimal, self.absent)
-        present = column.values[~column.missing]
+        present, counts = column.values[~column.missing], column.counts
         if not len(present):
             return known
+        often = None if counts is None else counts[~column.missing]
         if known.numeric:
-            return replace(known, typical=float(np.sort(present)[(len(present) - 1) // 2]))
-        places = np.sort(known.categories.places(map(str, present.tolist())))
-        return replace(known, typical=(known.values or ())[int(places[(len(places) - 1) // 2])])
+            return replace(known, typical=float(middle(present, often)))
+        places = known.categories.places(map(str, present.tolist()))
+        return replace(known, typical=(known.values or ())[int(middle(places, often))])
 
 
 def all_dates(raw: Raw, absent: frozenset[str]) -> bool:

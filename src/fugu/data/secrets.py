@@ -91,7 +91,7 @@ class Protect:
                     held.append(free := np.full(len(mask), -1, dtype=np.int64))
                 free[mask] = number
             layers = tuple(held)
-        counts = tuple((name, int(table.exact(name).missing.sum())) for name in seen)
+        counts = tuple((column.name, column.rows(column.missing)) for column in map(table.exact, seen))
         gone = [(name, count) for name, count in counts if count]
         if gone and missing == REFUSE:
             found = ", ".join(f"{count} in column {name!r}" for name, count in gone)

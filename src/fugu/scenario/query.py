@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data import Column, Schema, Table
-from fugu.data.cells import OTHER, Categories, meant, number_text, text_of
+from fugu.data.cells import OTHER, Categories, meant, middle, number_text, tallied, text_of
 from fugu.data.field import TRUTH, Field
 from fugu.data.moments import day_bins, days_text, equal_bins, middles
 from fugu.data.private import Private, why_text
@@ -120,7 +120,7 @@ class ColumnQuery:
         gone = np.isnan(numbers)
         if self.missing == REFUSE and gone.any():
             raise MissingValues(
-                f"column {self.publish!r} has {int(gone.sum())} missing values; say what they mean: missing='drop' "
+                f"column {self.publish!r} has {read.rows(gone)} missing values; say what they mean: missing='drop' "
                 "leaves them out (which rows is then public), missing=<a number or category> replaces them"
             )
         if not self.drops:
@@ -132,8 +132,9 @@ class ColumnQuery:
         if self.categories is not None:
             return 0.0
         known = ~np.isnan(published)
-        plain = replace(self, edges=None).apply(column)
-        return float(np.abs(plain[known] - published[known]).mean()) if known.any() else 0.0
+        moved = np.abs(replace(self, edges=None).apply(column) - published)[known]
+        far, often = tallied(moved, None if column.counts is None else column.counts[known])
+        return math.fsum((far * often).tolist()) / int(often.sum()) if known.any() else 0.0
 
     def of_private(self, private: Private) -> NDArray[np.float64]:
         """The published numbers of a private table, read through the schema that the reference was read through.
@@ -156,14 +157,15 @@ class ColumnQuery:
             numbers[column.missing] = self._replacement()
         return self._binned(numbers)
 
-    def with_typical(self, published: NDArray[np.float64]) -> ColumnQuery:
-        """The same query with the median place that the reference publishes, for cells outside an ordering."""
-        present = np.sort(published[~np.isnan(published)])
-        if self.categories is None or not len(present):
+    def with_typical(self, published: NDArray[np.float64], counts: NDArray[np.int64] | None = None) -> ColumnQuery:
+        """The same query with the median place that the reference publishes, for cells outside an ordering.
+
+        `counts`: how many rows each place stands for."""
+        known = ~np.isnan(published)
+        if self.categories is None or not known.any():
             return self
-        if self.nominal:
-            return replace(self, typical=float(np.argmax(np.bincount(present.astype(np.int64)))))
-        return replace(self, typical=float(present[(len(present) - 1) // 2]))
+        places, often = tallied(published[known], None if counts is None else counts[known])
+        return replace(self, typical=float(places[np.argmax(often)] if self.nominal else middle(places, often)))
 
     def _binned(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.edges is not None:
@@ -204,14 +206,14 @@ class ColumnQuery:
     def _numbers(self, column: Column) -> NDArray[np.float64]:
         if not column.numeric:
             raise BadTable(
-                f"column {self.publish!r} holds text{why_text(column.values.tolist())}; to publish it as it is give an "
+                f"column {self.publish!r} holds text{why_text(column.each().tolist())}; to publish it as it is give an "
                 "ordering of its categories, bins=[...] from low to high, or numeric codes; or declare its categories "
                 "in the schema (kind 'category' with values), which publishes them without an order"
             )
         numbers = column.floats()
         infinite = np.isinf(numbers)
         if infinite.any():
-            count = int(infinite.sum())
+            count = column.rows(infinite)
             raise BadTable(f"column {self.publish!r} has {count} infinite values; make them finite or missing")
         return numbers
 
@@ -223,7 +225,7 @@ class ColumnQuery:
         present = column.values[~column.missing].tolist()
         found = {text: float(known.place(text)) for text in dict.fromkeys(present)}
         places[~column.missing] = [found[text] for text in present]
-        outside = int((places < 0).sum())
+        outside = column.rows(places < 0)
         if outside:
             raise BadTable(
                 f"column {self.publish!r} has {outside} rows with a category outside the ordering; "

@@ -113,20 +113,21 @@ def from_table(
         bins = declared_bins(bins, publish, schema)
     cells = (schema or Schema({})).open(reference)
     spec = read_protect(protect, cells.columns)
-    cells = _needed(cells, publish, spec, unit)
+    cells = _needed(cells, publish, spec, unit, schema)
     pairs = pairs if isinstance(pairs, str) else list(pairs)
     if len(cells) == 0:
         raise BadTable("the reference has no rows, so there is nothing to believe")
     reading = _schema(schema, cells, publish, unit)
-    table = reading.read(cells)
+    table = reading.read(cells, cells.columns)
     declared = None if schema is None else schema.fields.get(publish)
-    query = ColumnQuery.fit(publish, table.exact(publish), bins, missing, reading.fields[publish], declared)
+    column = table.exact(publish)
+    query = ColumnQuery.fit(publish, column, bins, missing, reading.fields[publish], declared)
     if query.nominal and prior != "empirical":
         raise UsageError(f"the categories of {publish!r} have no order, so no bell curve is fitted: prior='empirical'")
-    published = query.apply(table.exact(publish))
+    published = query.apply(column)
     known_values = None
     if level is None:
-        query = query.with_typical(published)
+        query = query.with_typical(published, column.counts)
     else:
         # no rule is taken from the reference: a missing cell without a meaning becomes the middle of what is declared
         reading = reading.with_field(publish, replace(reading.fields[publish], typical=None))
@@ -144,9 +145,9 @@ def from_table(
     if not known.any():
         raise BadTable(f"every value of column {publish!r} is missing, so there is nothing to believe")
     covered = secrets.covered()
-    if unit is not None:
+    if unit is not None and unit in table.columns:
         _check_unit(table.exact(unit), known & (covered > 0))
-    laws, skipped, values = _laws(published, known, secrets, query, known_values)
+    laws, skipped, values = _laws(published, known, secrets, query, known_values, column.counts)
     if len(laws) < 2:
         raise UsageError(
             f"protect={spec.text!r} gives {several(len(laws), 'secret')} with rows and {len(skipped)} without; "
@@ -156,11 +157,11 @@ def from_table(
     _check_pairs(named, dict(skipped))
     said = [[str(name) for name in pair] for pair in named] or pairs
     report = Report(
-        rows=len(table), used=int((known & (covered > 0)).sum()),
-        missing=((publish, int(table.exact(publish).missing.sum())), *secrets.missing), values=values,
-        overlapping=int((covered > 1).sum()), skipped=skipped,
-        few=() if level is not None else few_rows({s: int((m & known).sum()) for s, m in secrets.masks().items()}),
-        rounded=query.moves(table.exact(publish), published),
+        rows=column.rows(), used=column.rows(known & (covered > 0)),
+        missing=((publish, column.rows(column.missing)), *secrets.missing), values=values,
+        overlapping=column.rows(covered > 1), skipped=skipped,
+        few=() if level is not None else few_rows({s: column.rows(m & known) for s, m in secrets.masks().items()}),
+        rounded=query.moves(column, published),
     )  # fmt: skip
     fitted = fitted_laws(laws, prior, publish, components)
     sampled = None
@@ -179,7 +180,7 @@ def from_table(
         assumptions=_assumptions(query, spec, secrets, unit, public_prior, prior, sampled, reading.fields[publish]),
         sampled=sampled, empirical=None if fitted is laws else laws, query=query,
         schema=reading.only([publish, *([] if unit is None else [unit])]), unit=unit, public_prior=bool(public_prior),
-        reference_digest=column_digest(published), recipe=recipe,
+        reference_digest=column_digest(published, column.counts), recipe=recipe,
     )  # fmt: skip
 
 
@@ -203,14 +204,15 @@ def _check_prior(prior: object, components: object) -> None:
 
 def _schema(declared: Schema | None, cells: Table, publish: str, unit: str | None) -> Schema:
     """What is declared, completed by the reference for the columns that are used."""
-    found = (declared or Schema({})).only(cells.columns)
+    found = (declared or Schema({})).only([*cells.columns, *([] if unit is None else [unit])])
     if unit is not None and unit not in found.fields:
         found = found.with_field(unit, Field("identifier"))
     return found.completed(cells, numbers=[publish])
 
 
-def _needed(table: Table, publish: str, spec: Protect, unit: str | None) -> Table:
-    """The columns that will be looked at, fetched together."""
+def _needed(table: Table, publish: str, spec: Protect, unit: str | None, schema: Schema | None) -> Table:
+    """The columns that will be looked at, fetched together; counted by the engine, and without the unit, where each row
+    has one of its own. A function of the user's may look at more than one row at a time."""
     for name in (publish, unit):
         if name is not None and name not in table.columns:
             raise ColumnNotFound(str(name), table.columns)
@@ -218,7 +220,13 @@ def _needed(table: Table, publish: str, spec: Protect, unit: str | None) -> Tabl
         return table.select(table.columns)
     if publish in spec.columns:
         raise _same_column(publish)
-    return table.select([publish, *spec.columns, *([unit] if unit else [])])
+    used, reading = [publish, *spec.columns], schema or Schema({})
+    if spec.json is None:
+        return table.select([*used, *([unit] if unit else [])])
+    if unit is None:
+        return table.counted(used)
+    as_text = unit not in used and reading.fields.get(unit, Field("identifier")).public
+    return table.counted(used) if as_text and table.one_each(unit, reading.absent) else table.select([*used, unit])
 
 
 def _same_column(publish: str) -> UsageError:
@@ -241,7 +249,7 @@ def _check_unit(column: Column, used: NDArray[np.bool_]) -> None:
 
 def _laws(
     published: NDArray[np.float64], known: NDArray[np.bool_], secrets: Secrets, query: ColumnQuery,
-    declared: Declared | None,
+    declared: Declared | None, rows: NDArray[np.int64] | None,
 ) -> tuple[dict[str, Discrete], tuple[tuple[str, str], ...], int]:  # fmt: skip
     """The law of each secret that has rows, the secrets that have none, and the number of different values.
 
@@ -255,7 +263,7 @@ def _laws(
     values.setflags(write=False)
     counts: dict[int, Counts] = {}
     for layer in secrets.layers:
-        counts |= count_pairs(layer[used], places, len(values))
+        counts |= count_pairs(layer[used], places, len(values), None if rows is None else rows[used])
     shared = declared is not None or len(values) * len(counts) <= _SHARED_CELLS
     laws = {}
     for i in sorted(counts):
