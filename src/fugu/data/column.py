@@ -340,9 +340,10 @@ def column_digest(column: NDArray[Any], counts: NDArray[np.int64] | None = None)
     canonical, ends, digest = np.where(np.isnan(values), np.nan, values), np.cumsum(rows), hashlib.sha256()
     for start in range(0, int(rows.sum()), _BLOCK):
         stop = start + _BLOCK
-        inside = slice(*np.searchsorted(ends, [start, stop], "right") + [0, 1])
+        first, last = np.searchsorted(ends, [start, stop], "right").tolist()
+        inside = slice(first, last + 1)
         often = np.minimum(ends[inside], stop) - np.maximum(ends[inside] - rows[inside], start)
-        digest.update(np.repeat(canonical[inside], often).tobytes())
+        digest.update(np.repeat(canonical[inside], often).data)
     return digest.hexdigest()
 
 

@@ -87,6 +87,7 @@ class Columns:
     def count(self, names: tuple[str, ...]) -> Counted | None:
         """None: cells of Python are told apart one by one."""
         del names
+        return None
 
     def one_each(self, name: str, absent: Collection[str]) -> bool:
         """No: cells of Python are told apart one by one."""
@@ -186,7 +187,9 @@ class Relation:
 
     def count(self, names: tuple[str, ...]) -> Counted | None:
         """By the bytes of texts, since a column or a connection may have an order that joins "a" and "A"; and by the
-        text, as which they are read, of types that have an equality of their own: a month is thirty days."""
+        text, as which they are read, of types that have an equality of their own: a month is thirty days.
+
+        None where most of the first rows are different: there is nothing to count."""
         return self._asked(lambda: self._counted(names))
 
     def one_each(self, name: str, absent: Collection[str]) -> bool:
@@ -201,7 +204,7 @@ class Relation:
         rows, names, plain_names = self._asked(lambda: self.relation.aggregate(said).fetchall())[0]
         return bool(rows == names == plain_names)
 
-    def _counted(self, names: tuple[str, ...]) -> Counted:
+    def _counted(self, names: tuple[str, ...]) -> Counted | None:
         types = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
         keys, back = [], []
         for k, name in enumerate(names):
@@ -209,7 +212,10 @@ class Relation:
             keys.append(f"{own} AS k{k}" if plain else f"encode(CAST({own} AS VARCHAR)) AS k{k}")
             back.append(f"k{k} AS {own}" if plain else f"decode(k{k}) AS {own}")
         listed, often = ", ".join(f"k{k}" for k in range(len(names))), _apart(names)
-        grouped = self.relation.project(", ".join(keys)).aggregate(f"{listed}, count(*) AS n", listed)
+        keyed = self.relation.project(", ".join(keys))
+        if len(keyed.limit(_FIRST_ROWS).distinct().limit(_FIRST_ROWS // 2).fetchall()) == _FIRST_ROWS // 2:
+            return None
+        grouped = keyed.aggregate(f"{listed}, count(*) AS n", listed)
         arrays = dict(Relation(grouped.project(", ".join((*back, f"n AS {quoted(often)}"))))._fetched((*names, often)))
         counts: Any = arrays.pop(often)
         return arrays, np.asarray(counts, dtype=np.int64)
@@ -232,6 +238,7 @@ _PLAIN = (*_WHOLE, "FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "DECIMAL")
 """Types whose every value becomes a Python one. Dates, intervals and the like are read as text: some have none."""
 
 
+_FIRST_ROWS = 10_000
 _EQUAL = (*_PLAIN, "HUGEINT", "UHUGEINT", "DATE")
 """Types of which two values are equal in duckdb only if they are written alike; texts are, by their bytes."""
 _COUNTING = (nw.Implementation.POLARS, nw.Implementation.PYARROW)
@@ -316,7 +323,7 @@ class Table:
     def __init__(self, data: object, counts: NDArray[np.int64] | None = None) -> None:
         self._source: ColumnSource = data._source if isinstance(data, Table) else source_of(data)
         self._native: Mapping[str, object] | None = data._native if isinstance(data, Table) else None
-        self._counts = data._counts if isinstance(data, Table) else counts
+        self._counts: NDArray[np.int64] | None = data._counts if isinstance(data, Table) else counts
         self._columns: dict[str, Column] = {}
         self.columns: tuple[str, ...] = self._source.names
         if not self.columns:
@@ -375,10 +382,10 @@ class Table:
     def raw(self, name: str) -> Raw:
         """The cells as they stand; for a schema, which says what they mean."""
         self._require(name)
-        native = self._fetched()[name]
-        counts = self._counts
+        native, counts = self._fetched()[name], self._counts
         if isinstance(native, Column):
-            native, counts = np.ma.array(native.values, mask=native.missing), native.counts
+            counts = native.counts
+            native = np.ma.array(native.values, mask=native.missing)
         raw = Raw.of(name, native)
         return raw if counts is None else replace(raw, counts=counts)
 

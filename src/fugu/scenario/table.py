@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Column, Schema, Table, count_pairs
+from fugu.data import Schema, Table, count_pairs
 from fugu.data.cells import Counts
 from fugu.data.column import column_digest
 from fugu.data.field import Field
@@ -145,8 +145,7 @@ def from_table(
     if not known.any():
         raise BadTable(f"every value of column {publish!r} is missing, so there is nothing to believe")
     covered = secrets.covered()
-    if unit is not None and unit in table.columns:
-        _check_unit(table.exact(unit), known & (covered > 0))
+    _check_unit(table, unit, known & (covered > 0))
     laws, skipped, values = _laws(published, known, secrets, query, known_values, column.counts)
     if len(laws) < 2:
         raise UsageError(
@@ -233,7 +232,10 @@ def _same_column(publish: str) -> UsageError:
     return UsageError(f"column {publish!r} is published and protected at once; choose two different columns")
 
 
-def _check_unit(column: Column, used: NDArray[np.bool_]) -> None:
+def _check_unit(table: Table, unit: str | None, used: NDArray[np.bool_]) -> None:
+    if unit is None or unit not in table.columns:  # there is none, or the engine has checked it
+        return
+    column = table.exact(unit)
     codes, _ = column.codes(ordered=False)
     rows = codes[used]
     gone = int((rows < 0).sum())
