@@ -198,7 +198,7 @@ class Relation:
         if self.owner is None or kind not in (*_WHOLE, "VARCHAR"):
             return False
         own = quoted(name)
-        listed = ", ".join(f"'{word.replace(chr(39), 2 * chr(39))}'" for word in ("", *_plain(absent)))
+        listed = ", ".join(f"'{word.replace(chr(39), 2 * chr(39))}'" for word in _plain(absent))
         plain = "TRUE" if kind in _WHOLE else f"NOT (regexp_matches({own}, '{_STRANGE}') OR {own} IN ({listed}))"
         said = f"count(*), count(DISTINCT {own}), count(*) FILTER (WHERE {plain})"
         rows, names, plain_names = self._asked(lambda: self.relation.aggregate(said).fetchall())[0]
@@ -213,7 +213,8 @@ class Relation:
             back.append(f"k{k} AS {own}" if plain else f"decode(k{k}) AS {own}")
         listed, often = ", ".join(f"k{k}" for k in range(len(names))), _apart(names)
         keyed = self.relation.project(", ".join(keys))
-        if len(keyed.limit(_FIRST_ROWS).distinct().limit(_FIRST_ROWS // 2).fetchall()) == _FIRST_ROWS // 2:
+        different = keyed.limit(_FIRST_ROWS).distinct().aggregate("count(*)").fetchall()[0][0]
+        if 2 * different > _FIRST_ROWS:
             return None
         grouped = keyed.aggregate(f"{listed}, count(*) AS n", listed)
         arrays = dict(Relation(grouped.project(", ".join((*back, f"n AS {quoted(often)}"))))._fetched((*names, often)))
@@ -239,7 +240,7 @@ _PLAIN = (*_WHOLE, "FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "DECIMAL")
 
 
 _FIRST_ROWS = 10_000
-_EQUAL = (*_PLAIN, "HUGEINT", "UHUGEINT", "DATE")
+_EQUAL = (*_PLAIN, "HUGEINT", "UHUGEINT", "DATE", "TIMESTAMP")
 """Types of which two values are equal in duckdb only if they are written alike; texts are, by their bytes."""
 _COUNTING = (nw.Implementation.POLARS, nw.Implementation.PYARROW)
 """Engines whose columns hold one type each. A column of pandas may hold True, 1 and 1.0, which it takes for equal."""
@@ -253,8 +254,8 @@ _STRANGE = "[^!-~]"
 
 
 def _plain(absent: Collection[str]) -> list[str]:
-    """The words for a missing cell that a plain name could be."""
-    return [word for word in absent if re.search(_STRANGE, word) is None]
+    """The words for a missing cell that have nothing strange, and the empty one."""
+    return ["", *(word for word in absent if re.search(_STRANGE, word) is None)]
 
 
 def _apart(names: tuple[str, ...]) -> str:
