@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -280,3 +280,14 @@ def count_pairs(
         int(owners[a]): (keys[a:b] - owners[a] * size, counts[a:b])
         for a, b in zip(starts.tolist(), ends.tolist(), strict=True)
     }
+
+
+# Names of people, compared by an engine: digits, letters and marks of ASCII are read as they stand.
+
+STRANGE = "[^!-~]"
+"""What a plain name has none of: a text with nothing else, which is no word for a missing cell, is read as it is."""
+
+
+def plain_words(absent: Collection[str]) -> list[str]:
+    """The words for a missing cell that have nothing strange, and the empty one."""
+    return ["", *(word for word in absent if re.search(STRANGE, word) is None)]

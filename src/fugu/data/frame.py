@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,9 @@ import numpy as np
 from narwhals.exceptions import DuplicateError, NarwhalsError
 from numpy.typing import NDArray
 
+from fugu.data.cells import STRANGE, plain_words
 from fugu.data.column import Column, Raw
+from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable, ColumnNotFound, MissingExtra, UsageError
 from fugu.numbers.checks import is_path
 from fugu.visible import several
@@ -49,6 +50,8 @@ def source_of(data: object) -> ColumnSource:
             f"reads), got {type(data).__name__}"
         )
     native = known.to_native()
+    if known.implementation is nw.Implementation.PYSPARK:
+        return SparkColumns(native)
     return Relation(native) if type(native).__name__ == "DuckDBPyRelation" else FrameColumns(known)
 
 
@@ -154,7 +157,7 @@ class FrameColumns:
         column = frame[name]
         if not (column.dtype.is_integer() or column.dtype == nw.String) or column.null_count():
             return False
-        if column.dtype == nw.String and (column.str.contains(_STRANGE) | column.is_in(_plain(absent))).any():
+        if column.dtype == nw.String and (column.str.contains(STRANGE) | column.is_in(plain_words(absent))).any():
             return False
         return column.n_unique() == len(column)
 
@@ -198,8 +201,8 @@ class Relation:
         if self.owner is None or kind not in (*_WHOLE, "VARCHAR"):
             return False
         own = quoted(name)
-        listed = ", ".join(f"'{word.replace(chr(39), 2 * chr(39))}'" for word in _plain(absent))
-        plain = "TRUE" if kind in _WHOLE else f"NOT (regexp_matches({own}, '{_STRANGE}') OR {own} IN ({listed}))"
+        listed = ", ".join(f"'{word.replace(chr(39), 2 * chr(39))}'" for word in plain_words(absent))
+        plain = "TRUE" if kind in _WHOLE else f"NOT (regexp_matches({own}, '{STRANGE}') OR {own} IN ({listed}))"
         said = f"count(*), count(DISTINCT {own}), count(*) FILTER (WHERE {plain})"
         rows, names, plain_names = self._asked(lambda: self.relation.aggregate(said).fetchall())[0]
         return bool(rows == names == plain_names)
@@ -230,7 +233,7 @@ class Relation:
             raise refused(error, damaged if self.owner is not None else str(_failed("duckdb", error))) from None
 
 
-ColumnSource = Columns | FrameColumns | Relation
+ColumnSource = Columns | FrameColumns | Relation | SparkColumns
 Counted = tuple[Mapping[str, object], NDArray[np.int64]]
 """Columns whose rows are all different, and how often each row occurs."""
 """Names, and the columns of some of them, fetched together."""
@@ -247,15 +250,6 @@ _COUNTING = (nw.Implementation.POLARS, nw.Implementation.PYARROW)
 _COUNTED = (nw.Boolean, nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.Float32,
             nw.Float64, nw.String)  # fmt: skip
 """Types whose equal values are read alike."""
-
-
-_STRANGE = "[^!-~]"
-"""What a plain name has none of: a text with nothing else, which is no word for a missing cell, is read as it is."""
-
-
-def _plain(absent: Collection[str]) -> list[str]:
-    """The words for a missing cell that have nothing strange, and the empty one."""
-    return ["", *(word for word in absent if re.search(_STRANGE, word) is None)]
 
 
 def _apart(names: tuple[str, ...]) -> str:
@@ -454,6 +448,8 @@ class FrameKind:
             return FrameKind() if isinstance(table, Table) else FrameKind("dict")
         if isinstance(source, Relation):  # with an owner it stands for a file
             return FrameKind() if source.owner is not None else FrameKind("duckdb")
+        if isinstance(source, SparkColumns):
+            return FrameKind("pyspark", lazy=True)
         name = source.frame.implementation.value
         index = getattr(source.frame.to_native(), "index", None) if name in _INDEXED else None
         return FrameKind(name, isinstance(source.frame, nw.LazyFrame), index)
