@@ -222,10 +222,15 @@ def nearest(support: Floats, values: NDArray[Any]) -> Floats:
                 gaps = ((block[:, None, :] - placed[None, :, :]) ** 2).sum(axis=2)
                 out[start : start + step] = support[np.argmin(gaps, axis=1)]
         return out
+    return np.asarray(support[nearest_place(support, values)])
+
+
+def nearest_place(support: Floats, values: NDArray[Any]) -> NDArray[np.int64]:
+    """The place of the supported number that each value is moved to."""
     right = np.clip(np.searchsorted(support, values), 0, len(support) - 1)
     left = np.maximum(right - 1, 0)
     closer_left = np.abs(values - support[left]) <= np.abs(support[right] - values)
-    return np.where(closer_left & (values < support[right]), support[left], support[right])
+    return np.where(closer_left & (values < support[right]), left, right)
 
 
 def spread(weights: Floats, means: Floats, stds: Floats) -> float:

@@ -57,6 +57,8 @@ class Context:
     """How private records are read; fixed with the beliefs, before any of them is seen."""
     keeps_missing: bool = False
     reference_digest: str | None = None
+    reference_rows: int | None = None
+    """How many rows the reference has: only a column of as many can be the one the beliefs were fitted on."""
     public_prior: bool = True
     shares: Stated | None = None
     """What is stated and enforced where the secret is a property of the whole; None otherwise."""
@@ -87,6 +89,7 @@ class Context:
             schema=None if source.schema is None else source.schema.to_json(),
             keeps_missing=query.drops,
             reference_digest=source.reference_digest,
+            reference_rows=source.report.rows,
             public_prior=bool(source.public_prior),
             sampled=source.sampled,
             empirical=source.empirical_pairs(),

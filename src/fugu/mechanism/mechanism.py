@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fugu.channels.problem import Errors
 from fugu.data.column import column_digest
+from fugu.data.schema import Schema
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import later
 from fugu.documents.promises import HALF, chance_after, coarse
@@ -20,15 +21,16 @@ from fugu.documents.sentences import remapped
 from fugu.errors import BadLaw, BadNoise, NoiselessRelease, NotProvable, PriorNotPublic, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import called_exact
-from fugu.laws.components import nearest
 from fugu.laws.discrete import Discrete
 from fugu.loss.channel import any_belief
+from fugu.mechanism.drawing import ColumnDraw, Drawing
 from fugu.mechanism.intake import Context, as_column, as_rows, clipped, is_scalar, require_one
 from fugu.mechanism.post import Step, moves, one_by_one
 from fugu.mechanism.release import Once, Published, Release, Simulated
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.noise.kind import OBJECTIVES, Noise, Objective, check_level, check_objective
 from fugu.noise.lattice import Lattice, rounding_error
+from fugu.scenario.query import ColumnQuery
 from fugu.shown import Shown
 from fugu.visible import Json, brief, in_json
 
@@ -222,16 +224,43 @@ class Mechanism(Shown):
         require_one(column, self.context.shares)
         if not allow_no_noise:
             self.require_noise()
+        self.require_other(column)
+        for token in dict.fromkeys(self._tokens()):
+            token.take()
+        found = self._released(column, scalar, OS)
+        return replace(found, values=self._drawing.written(found.values))
+
+    def column_draw(self, *, allow_no_noise: bool = False) -> ColumnDraw:
+        """Use up the one release of this mechanism for a column that comes in batches, which the draw is applied to.
+
+        `allow_no_noise`: as in `release`. Whoever applies it has seen by `require_other` that the table is not the
+        reference, and sends each row through it once. Raises `UsageError` for bare laws, and for what `then` adds that
+        looks at the whole column; else what `release` raises."""
+        self._require_drawn()
+        query, schema = self.context.query, self.context.schema
+        if query is None or schema is None:
+            raise UsageError("this mechanism was made for bare laws, which say nothing of how a table is read")
+        if not all(map(one_by_one, ((step,) for step in self.post))):
+            raise UsageError(
+                "a step that then() adds may look at the whole column, so it cannot be released in batches: leave it "
+                "out, or release the column in memory (fugu.release_column)"
+            )
+        if not allow_no_noise:
+            self.require_noise()
+        for token in dict.fromkeys(self._tokens()):
+            token.take()
+        chosen = self.noise.chosen(OS)
+        drawing = self._drawing if chosen is None else replace(chosen._drawing, post=(*chosen.post, *self.post))
+        drawing = replace(drawing, dates=self.context.dates)
+        return ColumnDraw(Schema.from_json(schema), ColumnQuery.from_json(query), drawing)
+
+    def require_other(self, column: Column) -> None:
+        """Raise `PriorNotPublic` for the very values that the beliefs were fitted on."""
         if not self.context.public_prior and column_digest(column) == self.context.reference_digest:
             raise PriorNotPublic(
                 "these are the very values the beliefs were fitted on, so the noise level depends on them. Fit on a "
                 "reference table, or pass public_prior=True if the fitted beliefs count as public knowledge"
             )
-        for token in dict.fromkeys(self._tokens()):
-            token.take()
-        found = self._released(column, scalar, OS)
-        dates = self.context.dates
-        return found if dates is None else replace(found, values=dates.written(found.values.astype(np.float64)))
 
     def require_noise(self) -> None:
         """Raise `NoiselessRelease` where exact values would go out: without noise, or with noise that is mostly 0."""
@@ -246,7 +275,7 @@ class Mechanism(Shown):
                 "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon, or for a cap"
             )
 
-        chance = chance_after(self.certificate, self._processed) if one_by_one(self.post) else 0.0
+        chance = chance_after(self.certificate, self._drawing.processed) if one_by_one(self.post) else 0.0
         if chance > HALF and not coarse(self.certificate):
             raise NoiselessRelease(
                 "what is done with the released numbers brings exact ones back: each goes out as it is with "
@@ -296,35 +325,20 @@ class Mechanism(Shown):
     def _released(self, column: Column, scalar: bool, source: BitSource) -> Release:
         noise, certificate = self.noise.prepare(self.certificate, source)
         settled = self if noise is self.noise else replace(self, noise=noise)
-        drawn = settled._processed(settled._draw(clipped(column, self.context.shares), source))
+        drawn = settled._drawing.processed(settled._draw(clipped(column, self.context.shares), source))
         (low, high), further = settled.interval(0.95), moves(self.post)
         return Release(drawn, scalar, certificate, (low - further, high + further))
+
+    @cached_property
+    def _drawing(self) -> Drawing:
+        """From clean numbers to what is published, row by row."""
+        return Drawing(self.noise, self.lattice, self.support, self.remap, self.post, self.context.dates)
 
     def _draw(self, column: Column, source: BitSource) -> Column:
         """One noised copy of a clean column; missing rows stay missing."""
         if (chosen := self.noise.chosen(source)) is not None:  # one coin for the whole column
-            return chosen._processed(chosen._draw(column, source))  # type: ignore[no-any-return]
-        known = ~(np.isnan(column) if column.ndim == 1 else np.isnan(column).any(axis=1))
-        clean = column[known] if self.support is None else nearest(self.support, column[known])
-        places = self.noise.move(self.noise.index(clean, self.lattice, self.support), source)
-        out = np.full(column.shape, np.nan)
-        if self.remap is not None:
-            out[known] = self.remap.apply(places)
-            return out
-        moved = self.noise.value(places, self.lattice, self.support)
-        out[known] = (
-            moved if self.noise.added or self.noise.tabled or self.support is None else nearest(self.support, moved)
-        )
-        return out
-
-    def _processed(self, drawn: Column) -> Column:
-        """What goes out: after the steps that follow, categories without an order under their names, never as codes;
-        missing ones as empty text."""
-        published = self.noise.named(drawn)
-        numbers = np.float64 if published.dtype.kind == "f" else None
-        for step in self.post:
-            published = np.asarray(step(published), dtype=numbers)
-        return published
+            return chosen._drawing.processed(chosen._draw(column, source))  # type: ignore[no-any-return]
+        return self._drawing.drawn(column, source)
 
     def _column(self, values: object, already_mapped: bool) -> tuple[Column, bool]:
         """Values as the column that noise is added to, and whether a single one was given."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +25,7 @@ def clip(low: float, high: float) -> Step:
     """
     if not low <= high:
         raise UsageError(f"clip needs low <= high, got {low} and {high}")
-    return _named(lambda column: np.clip(column, low, high), f"clip({_shown(low)}, {_shown(high)})")
+    return _named(partial(np.clip, a_min=low, a_max=high), f"clip({_shown(low)}, {_shown(high)})")
 
 
 def round_to(step: Real) -> Step:
@@ -37,8 +39,7 @@ def round_to(step: Real) -> Step:
     if not 0 < step < math.inf:
         raise UsageError(f"round_to needs a positive step, got {step}")
     width = as_fraction(step)
-    above, below = float(width.numerator), float(width.denominator)
-    rounded = _named(lambda column: np.rint(column / float(step)) * above / below + 0.0, f"round_to({_shown(step)})")
+    rounded = _named(partial(_rounded, float(step), width.numerator, width.denominator), f"round_to({_shown(step)})")
     rounded.moves = float(width / 2)  # type: ignore[attr-defined]
     return rounded
 
@@ -50,19 +51,26 @@ def moves(post: tuple[Step, ...]) -> float:
 
 def valid(values: ArrayLike) -> Step:
     """Move released values to the nearest of these."""
-    from fugu.laws.components import nearest
-
     allowed = np.unique(np.asarray(values, dtype=np.float64))
     if allowed.size == 0 or not np.all(np.isfinite(allowed)):
         raise UsageError("valid needs at least one finite value")
 
-    def move(column: NDArray[np.float64]) -> NDArray[np.float64]:
-        known = ~np.isnan(column)
-        moved = column.copy()
-        moved[known] = nearest(allowed, column[known])
-        return moved
+    return _named(partial(_moved, allowed), f"valid({allowed.size} values)")
 
-    return _named(move, f"valid({allowed.size} values)")
+
+def _rounded(step: float, above: int, below: int, column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each number moved to the nearest multiple of above / below, of which `step` is the double."""
+    return np.rint(column / step) * float(above) / float(below) + 0.0
+
+
+def _moved(allowed: NDArray[np.float64], column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each number moved to the nearest allowed one; NaN stays."""
+    from fugu.laws.components import nearest
+
+    known = ~np.isnan(column)
+    moved = column.copy()
+    moved[known] = nearest(allowed, column[known])
+    return moved
 
 
 def _shown(number: Real) -> str:
@@ -75,6 +83,7 @@ def one_by_one(post: tuple[Step, ...]) -> bool:
     return bool(post) and all(hasattr(step, "one_by_one") for step in post)
 
 
-def _named(f: Step, name: str) -> Step:
+def _named(f: partial[Any], name: str) -> Step:
+    """A step of that name, which can be sent to other processes."""
     f.__name__, f.one_by_one = name, True  # type: ignore[attr-defined]
     return f

@@ -68,15 +68,16 @@ class Lattice:
         return np.clip(values, float(low), float(high))
 
     def value(self, index: NDArray[np.int64]) -> NDArray[np.float64]:
-        """origin + grid * index, correctly rounded wherever the integers involved are below 2^53."""
+        """origin + grid * index, correctly rounded wherever the integers involved are below 2^53; each by itself."""
         denominator = math.lcm(self.grid.denominator, self.origin.denominator)
-        step = int(self.grid * denominator)
-        start = int(self.origin * denominator)
-        biggest = abs(start) + step * int(np.max(np.abs(index), initial=0))
-        if max(biggest, step, denominator) < 2**53:
-            exact: NDArray[np.float64] = (index * step + start) / np.float64(denominator)
-            return exact
-        return float(self.origin) + index.astype(np.float64) * float(self.grid)
+        step, start = int(self.grid * denominator), int(self.origin * denominator)
+        far = float(self.origin) + index.astype(np.float64) * float(self.grid)
+        room = 2**53 - 1 - abs(start)
+        if room < 0 or max(step, denominator) >= 2**53:
+            return far
+        near = np.abs(index) <= room // step
+        exact: NDArray[np.float64] = (np.where(near, index, 0) * step + start) / np.float64(denominator)
+        return exact if near.all() else np.where(near, exact, far)
 
     def to_json(self) -> dict[str, str]:
         """Grid and origin, exactly."""
