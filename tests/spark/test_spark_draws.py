@@ -1,0 +1,151 @@
+"""A column drawn by Spark: every row once, whatever fails on the way; nothing else can be read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import fugu
+from fugu.errors import BadTable, UsageError
+from fugu.publication import spark as drawing
+from fugu.publication.spark import Attempt, draw_parts, require_frame
+
+REFERENCE = {"s": ["a", "b"] * 400, "v": [0, 1, 2, 3, 1, 2, 5, 4] * 100}
+
+
+def column_draw(epsilon=0.5):
+    scenario = fugu.Scenario.from_table(REFERENCE, protect="s", publish="v")
+    return fugu.calibrate(scenario, fugu.Pure(epsilon)).column_draw(allow_no_noise=True)
+
+
+@pytest.fixture(autouse=True)
+def by_value():
+    """Executors cannot import tests."""
+    from pyspark import cloudpickle
+
+    here = sys.modules[__name__]
+    cloudpickle.register_pickle_by_value(here)
+    yield
+    cloudpickle.unregister_pickle_by_value(here)
+
+
+@pytest.fixture
+def place(tmp_path):
+    for name in ("attempts", "parts"):
+        (tmp_path / name).mkdir(mode=0o700)
+    return tmp_path
+
+
+def draw_into(place, frame, draw):
+    return draw_parts(frame, draw, place / "attempts", place / "parts")
+
+
+def rows_in(folder):
+    return np.concatenate([pq.read_table(file)["v"].to_numpy() for file in sorted((folder / "parts").iterdir())])
+
+
+def test_every_row_is_drawn_once_in_the_order_of_the_frame(spark, place):
+    frame = spark.range(0, 4000, 1, 4).selectExpr("id % 2 * 5 AS v", "id")
+    parts = draw_into(place, frame, column_draw(epsilon=12))
+    drawn = rows_in(place)
+    assert [part.rows for part in parts] == [1000] * 4 and len(drawn) == 4000
+    assert np.mean(drawn == np.arange(4000) % 2 * 5) > 0.5  # an epsilon that hides little shows the order
+    assert not list((place / "attempts").iterdir())
+    assert {file.stat().st_mode & 0o777 for file in (place / "parts").iterdir()} == {0o600}
+
+
+def test_the_digest_is_that_of_the_file(spark, place):
+    import hashlib
+
+    for part in draw_into(place, spark.range(100).selectExpr("1 AS v"), column_draw()):
+        raw = (place / "parts" / part.name).read_bytes()
+        assert (hashlib.sha256(raw).hexdigest(), len(raw)) == (part.sha256, part.size)
+
+
+def first_attempts_fail(part, attempt):
+    if attempt == 0:
+        raise RuntimeError("4711")
+
+
+def first_workers_die(part, attempt):
+    if attempt == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Breaking:
+    """An attempt that breaks when all of its file is written."""
+
+    def __init__(self, run, breaks):
+        self.run, self.breaks = run, breaks
+
+    def __call__(self, batches):
+        from pyspark import TaskContext
+
+        told = list(self.run(batches))
+        self.breaks(TaskContext.get().partitionId(), TaskContext.get().attemptNumber())
+        yield from told
+
+
+@pytest.mark.parametrize("breaks", [first_attempts_fail, first_workers_die], ids=["fails", "dies"])
+def test_an_attempt_that_breaks_leaves_nothing_in_the_parts(spark, place, monkeypatch, breaks):
+    made = drawing.Attempt
+    monkeypatch.setattr(drawing, "Attempt", lambda *given: Breaking(made(*given), breaks))
+    frame = spark.range(0, 3000, 1, 3).selectExpr("id % 6 AS v")
+    parts = draw_into(place, frame, column_draw())
+    assert [part.rows for part in parts] == [1000] * 3 and len(rows_in(place)) == 3000
+    assert len(list((place / "attempts").iterdir())) == 3  # of the first attempts, whole, and nobody's
+
+
+def test_a_task_that_always_fails_leaves_no_part_and_quotes_nothing(spark, place, monkeypatch):
+    def always(part, attempt):
+        raise RuntimeError("4711")
+
+    made = drawing.Attempt
+    monkeypatch.setattr(drawing, "Attempt", lambda *given: Breaking(made(*given), always))
+    with pytest.raises(BadTable, match="could not give the columns") as refusal:
+        draw_into(place, spark.range(10).selectExpr("id % 6 AS v"), column_draw())
+    assert "4711" not in str(refusal.value) and not list((place / "parts").iterdir())
+
+
+def test_frames_that_draw_at_random_are_refused(spark):
+    require_frame(spark.range(3))
+    for words in ("rand() AS v", "uuid() AS v", "monotonically_increasing_id() AS v"):
+        with pytest.raises(UsageError, match="every time"):
+            require_frame(spark.range(3).selectExpr(words))
+
+
+def test_a_folder_that_others_can_read_is_refused(spark, place):
+    (place / "parts").chmod(0o750)
+    with pytest.raises(UsageError, match="permissions"):
+        draw_into(place, spark.range(3).selectExpr("1 AS v"), column_draw())
+
+
+def test_an_attempt_that_is_late_makes_no_folder(spark, place):
+    draw = column_draw()
+    (place / "attempts").rmdir()
+    run = Attempt(draw, str(place / "attempts"), frozenset())
+    with pytest.raises(RuntimeError, match="FileNotFoundError"):
+        list(run(iter(())))
+    assert not (place / "attempts").exists()
+
+
+def test_executors_of_another_version_write_nothing(place):
+    run = Attempt(column_draw(), str(place / "attempts"), frozenset(), version="0.0")
+    with pytest.raises(RuntimeError, match="install one"):
+        list(run(iter(())))
+    assert not list((place / "attempts").iterdir())
+
+
+def test_equal_rows_get_other_noise_in_every_task_and_attempt(spark, place):
+    """Workers are forked from one process, and run one task after the other."""
+    frame = spark.range(0, 8000, 1, 8).selectExpr("1 AS v")
+    draw_into(place, frame, column_draw(epsilon=0.05))
+    drawn = rows_in(place).reshape(8, 1000)
+    assert len({tuple(rows) for rows in drawn.tolist()}) == 8
+    agree = [float(np.mean(drawn[i] == drawn[j])) for i in range(8) for j in range(i)]
+    assert max(agree) < 0.2  # by chance alone
