@@ -11,10 +11,11 @@ import io
 import os
 import re
 import secrets
+import shutil
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
@@ -55,6 +56,15 @@ def opened(path: PathLike) -> io.BufferedReader | io.BytesIO:
     return io.BytesIO(_read[1])
 
 
+def parts_of(path: PathLike) -> tuple[Path, ...]:
+    """The files of a table in the order of their names: those of a folder, but for names that begin with . or _, which
+    engines use for what is no part; else the file itself."""
+    place = Path(path)
+    if os.fspath(path) == STREAM or not place.is_dir():
+        return (place,)
+    return tuple(sorted(file for file in place.iterdir() if not file.name.startswith((".", "_"))))
+
+
 def file_name(path: PathLike) -> str:
     """The name of a file that is read, without its folder; that of standard input."""
     return "stdin" if os.fspath(path) == STREAM else Path(path).name
@@ -83,8 +93,9 @@ def write_bytes(path: PathLike, raw: bytes) -> None:
 
 
 @contextmanager
-def writing(path: PathLike, *, private: bool = False) -> Iterator[TextIO]:
-    """A file to be written that takes its name once it is complete and on disk; an error leaves what was there.
+def writing(path: PathLike, *, private: bool = False, named: Callable[[], PathLike] | None = None) -> Iterator[TextIO]:
+    """A file to be written that takes its name once it is complete and on disk; an error leaves what was there. `named`
+    says the name where what is written decides it, in the folder of `path`.
 
     It is made without a name, so a process that is killed leaves nothing behind; where the system has no such files,
     under a random name in the same folder, exclusively, for its owner alone (0600), and never through a link. When it
@@ -94,9 +105,10 @@ def writing(path: PathLike, *, private: bool = False) -> Iterator[TextIO]:
     with _named(target), _folder(target) as folder, _created(draft, folder) as out:
         yield out
         out.flush()
+        target = target if named is None else Path(named())
         os.fchmod(out.fileno(), 0o600 if private else _mode(target.name, folder))
         os.fsync(out.fileno())
-        check_target(path)  # again: writing may have taken long
+        check_target(target)  # again: writing may have taken long
         try:
             _link(out.fileno(), draft, target.name, folder)
         except OSError:  # something has the name, or the file system has no second names
@@ -122,13 +134,40 @@ def place_new(path: PathLike, raw: bytes) -> None:
             _link(out.fileno(), name, target.name, folder)
 
 
+@contextmanager
+def staged(folder: PathLike) -> Iterator[Path]:
+    """A new folder for its owner alone, which is on disk with all that is in it when the block ends; an error removes
+    it. A process that is killed leaves it: nobody else can read what is in there."""
+    place = check_target(folder)
+    with _named(place), _folder(place) as parent:
+        os.mkdir(place, 0o700)
+        try:
+            yield place
+            with _folder(place / "inside"):
+                pass
+        except BaseException:
+            discard(place)
+            raise
+        os.fsync(parent)
+
+
+def discard(path: PathLike) -> None:
+    """Remove a file or a folder of files of fugu's own, if it is there; a link, and not what it leads to."""
+    place = Path(path)
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+
+
 def give_name(file: PathLike, path: PathLike) -> None:
-    """Let a complete private file in the same folder take its name, and the mode that `writing` would give it."""
+    """Let a complete private file or folder beside its target take its name, and the mode that `writing` would give."""
     target = check_target(path)
     with _named(target), _folder(target) as folder:
         source = os.open(Path(file).name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
         try:
-            os.fchmod(source, _mode(target.name, folder))
+            whole = stat.S_ISDIR(os.fstat(source).st_mode)
+            os.fchmod(source, _mode(target.name, folder, 0o777 if whole else 0o666))
         finally:
             os.close(source)
         os.rename(Path(file).name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -137,6 +176,8 @@ def give_name(file: PathLike, path: PathLike) -> None:
 def check_target(path: PathLike) -> Path:
     """The path, if a file may be written there: a regular file that is no ledger, or a new name in a folder."""
     target = Path(path)
+    if "://" in os.fspath(path):
+        raise UsageError(f"{os.fspath(path)!r} is an address, and fugu writes files: name one, and send it on")
     if str(target) == STREAM:
         raise UsageError("- is standard output, where only fugu release -o - writes: name a file")
     try:
@@ -161,9 +202,23 @@ def check_apart(path: PathLike, *read: PathLike | None) -> Path:
     that the file system does not tell apart."""
     file = Path(path)
     for other in (Path(name) for name in read if name is not None):
+        if other.is_dir() and other.resolve() in file.resolve().parents:
+            raise UsageError(f"the output would lie in the folder {other.name!r}, which is read; choose another place")
         if file.resolve() == other.resolve() or (file.exists() and other.exists() and file.samefile(other)):
             raise UsageError(f"the output would overwrite {other.name!r}, which is read; choose another name")
     return check_target(path)
+
+
+def check_folder(path: PathLike, *read: PathLike | None) -> Path:
+    """The path, if a folder may be written there, none that holds or lies in what a command reads."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder.name!r} is a file, and a folder of parts is to be written; choose another name")
+    own = folder.resolve()
+    for other in (Path(name) for name in read if name is not None and os.fspath(name) != STREAM):
+        if own == other.resolve() or own in other.resolve().parents:
+            raise UsageError(f"the folder {folder.name!r} holds {other.name!r}, which is read; choose another name")
+    return folder if folder.is_dir() and not folder.is_symlink() else check_target(path)
 
 
 @contextmanager
@@ -216,15 +271,15 @@ def _link(file: int, name: str, target: str, folder: int) -> None:
     os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=through)
 
 
-def _mode(name: str, folder: int) -> int:
+def _mode(name: str, folder: int, most: int = 0o666) -> int:
     """What `open` would have given a new file; less if the file in its place had less."""
     with _MASK:
         mask = os.umask(0o077)  # the only way to read it is to set it: never to something laxer
         os.umask(mask)
     try:
-        return 0o666 & ~mask & os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        return most & ~mask & os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
-        return 0o666 & ~mask
+        return most & ~mask
 
 
 def _is_ledger(path: Path) -> bool:

@@ -19,10 +19,10 @@ from fugu.documents.document import Checked, Document, NotChecked, canonical_jso
 from fugu.documents.kinds import inner, read
 from fugu.documents.promises import Promising, laws_given, one_law, weakest
 from fugu.documents.reading import load_json, reading
-from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, file_sha256, same
+from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, commit_table, file_sha256, same
 from fugu.documents.swap import SWAP
 from fugu.errors import BadNoise, CertificateError, FuguError, UsageError
-from fugu.files import file_name
+from fugu.files import file_name, parts_of
 from fugu.guarantee import Approx, Pure
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
@@ -158,7 +158,7 @@ def _of_model(path: Path, model: dict[str, Any]) -> Exhibit:
 
 def published_checks(found: Exhibit, given: str | os.PathLike[str] | None) -> Iterator[Checked]:
     """One line for each published file: the file that is given, or the one of that name beside the document."""
-    if given is not None and not Path(given).is_file():
+    if given is not None and not Path(given).exists():
         raise UsageError(f"{Path(given).name!r} is not a file")
     document = found.release
     if document is None:
@@ -168,12 +168,20 @@ def published_checks(found: Exhibit, given: str | os.PathLike[str] | None) -> It
         return
     wanted = document.published
     own = given if given is not None else found.published
+    parts = None if own is None or not Path(own).is_dir() else Path(own)
+    if parts is not None:
+        own = None
+        strays = {file.name for file in parts_of(parts)} - {file["name"] for file in wanted}
+        if strays:
+            names = ", ".join(map(repr, sorted(strays)[:5]))
+            yield "published folder", "fails", f"{parts.name!r} holds files that were not published: {names}"
     if own is not None and Path(own).name not in {file["name"] for file in wanted} and len(wanted) > 1:
         names = ", ".join(repr(file["name"]) for file in wanted)
         yield "published file", "fails", f"{Path(own).name!r} is not one of the published files: {names}"
         return
     for file in wanted:
-        place = None if found.folder is None else found.folder / file["name"]
+        place = None if found.folder is None else found.folder / file.get("folder", "") / file["name"]
+        place = place if parts is None else parts / file["name"]
         if own is not None and (len(wanted) == 1 or Path(own).name == file["name"]):
             place = Path(own)
         moved = "" if place is None or place.name == file["name"] else f", under the name {place.name!r}"
@@ -187,7 +195,7 @@ def check_data(document: ReleaseDocument, private: PrivatePart | None, table: st
         raise NotChecked("the private table was not given (--data); the document holds a salted commitment to it")
     if private is None:
         raise NotChecked("without the private part, which holds the salt, nobody can tell (--private)")
-    if not same(commit_file(table, private["data salt"]), document["data"]["commitment"]):
+    if not same(commit_table(table, private["data salt"]), document["data"]["commitment"]):
         raise CertificateError(f"{file_name(table)!r} is not the file that was released: another content")
 
 

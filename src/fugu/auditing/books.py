@@ -197,7 +197,7 @@ def _draw(document: ReleaseDocument, ledger: str) -> None:
         kept = _digest(decode(text), document["question"]["recipe"])
         if kept is None:
             raise NotChecked("the ledger keeps the answer in a form that is not the published file's")
-        if [file["sha256"] for file in document.published] not in [[each] for each in kept]:
+        if document.bound not in kept:
             name = document["ledger"]["request"]
             raise CertificateError(f"the published file is not the draw that the ledger keeps for {name!r}")
 

@@ -20,7 +20,8 @@ from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.schema import ABSENT, Schema
 from fugu.errors import BadTable, UsageError, did_you_mean
-from fugu.ledger.fingerprint import Bits, beyond_chance, cells, fingerprints, within
+from fugu.ledger.fingerprint import beyond_chance, cells, fingerprints, within
+from fugu.ledger.gathering import Bits
 from fugu.ledger.keys import key_of
 from fugu.ledger.store import Books, LockedView
 from fugu.question import RECORDS
@@ -50,6 +51,8 @@ class Check(Shown):
     rows: tuple[ColumnCheck, ...]
     overlaps: tuple[Overlap, ...] = ()
     absent: tuple[str, ...] = ()
+    size: int | None = None
+    """Of a table of which some rows were looked at: how many it has."""
 
     @property
     def alarms(self) -> tuple[str, ...]:
@@ -71,6 +74,7 @@ class Check(Shown):
         """Plain data, marked as what it is."""
         return {
             "marking": f"{OWNER}. {OUTSIDE}", RECORDS: self.records,
+            **({} if self.size is None else {"of": self.size}),
             "columns": [row.to_json() for row in self.rows],
             "overlaps": [overlap.to_json() for overlap in self.overlaps], "absent": list(self.absent),
             "alarms": list(self.alarms),
@@ -78,7 +82,9 @@ class Check(Shown):
 
     def __str__(self) -> str:
         said = [f"look at {visible(text)}" for text in self.alarms] + [f"note: {visible(text)}" for text in self.causes]
-        return "\n".join([f"{self.records:,} records ({OWNER})", *columned([HEAD, *self.cells()]), *said, OUTSIDE])
+        some = "" if self.size is None else f" of {self.size:,}"
+        head = f"{self.records:,}{some} records ({OWNER})"
+        return "\n".join([head, *columned([HEAD, *self.cells()]), *said, OUTSIDE])
 
     def __repr__(self) -> str:
         return f"Check({several(len(self.rows), 'column')}, {len(self.alarms)} to look at)"
@@ -153,12 +159,13 @@ def check(
 
 def checked(
     private: Private, reference: Table | None, unit: str | None = None, ledger: str | os.PathLike[str] | None = None,
-    absent: Iterable[str] = (), data: str | None = None,
+    absent: Iterable[str] = (), data: str | None = None, size: int | None = None,
 ) -> Check:  # fmt: skip
     """The same of a table that was opened already, without reading it again.
 
     `private`: as `open_private` opened it; `reference`: the public table as it stands; `unit`, `ledger`: as in `check`;
-    `absent`: what is to be said of columns that it does not have; `data`: its own name in the ledger."""
+    `absent`: what is to be said of columns that it does not have; `data`: its own name in the ledger; `size`: how many
+    rows the table has of which these are some."""
     schema, rows = private.schema, []
     for name in private.table.columns:
         mine = tally(schema.fields[name], private.whole.raw(name), private.table.exact(name), schema)
@@ -172,7 +179,8 @@ def checked(
         overlaps += [shared_people(private.whole, reference, unit), shared_rows(private.whole, reference, unit)]
     if ledger is not None:
         overlaps += in_ledger(private.whole, ledger, unit, data)
-    return Check(len(private), tuple(rows), tuple(x for x in overlaps if x is not None), tuple(absent))
+    whole = None if size in (None, len(private)) else size
+    return Check(len(private), tuple(rows), tuple(x for x in overlaps if x is not None), tuple(absent), whole)
 
 
 # Which rows two tables share, and whether chance alone would make them.

@@ -273,7 +273,8 @@ def show_check(seen: Check) -> None:
     """The check on the owner's terminal: a table, what to look at, what is likely behind it."""
     from fugu.checking.check import HEAD, OUTSIDE, OWNER
 
-    rich = grid(f"How the {seen.records:,} records were read ({OWNER})", HEAD, HEAD[:1])
+    some = "" if seen.size is None else f" of {seen.size:,}"
+    rich = grid(f"How the {seen.records:,}{some} records were read ({OWNER})", HEAD, HEAD[:1])
     lines = sorted(seen.cells(), key=lambda line: line[1] == line[2] and not line[5])
     for line in lines[:_COLUMNS]:
         rich.add_row(escape(line[0]), *(f"{count:,}" for count in line[1:]))

@@ -20,7 +20,8 @@ from fugu.errors import BadTable, NotProvable, PriorNotPublic, UnknownName, Usag
 from fugu.files import file_name
 from fugu.guarantee import Approx
 from fugu.guarantee.composition import UNCHARGED
-from fugu.publication.files import Beliefs, Files, Outgoing, drafted, publish
+from fugu.publication.drafts import drafted
+from fugu.publication.files import Beliefs, Files, Outgoing, publish
 from fugu.publication.releasing import ReleaseAccount, Through
 from fugu.question import RECORDS, Question
 from fugu.releasing import options

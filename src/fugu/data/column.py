@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -53,6 +53,15 @@ class Raw:
         listed = list(plain) if plain.dtype.kind in "fMm" else plain.tolist()
         kept = (None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True))
         return Raw(None, None, *distinct(kept))
+
+    @staticmethod
+    def joined(parts: Sequence[Raw]) -> Raw:
+        """The rows of all, one after the other."""
+        kinds = {None if part.array is None else part.array.dtype for part in parts}
+        if len(kinds) == 1 and None not in kinds:
+            array, masked = (np.concatenate([getattr(part, name) for part in parts]) for name in ("array", "masked"))
+            return Raw(array, masked)
+        return Raw(None, None, *distinct(cell for part in parts for cell in part.to_list()))
 
     def __len__(self) -> int:
         return len(self.array) if self.array is not None else len(self.codes if self.codes is not None else ())

@@ -18,8 +18,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, TextIO, cast, final
 
 import numpy as np
@@ -63,7 +64,10 @@ class Dialect:
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 _SHEET = (".xlsx", ".xlsm")
-_CHUNK = 100_000
+FORMS = (*_CSV, *_PARQUET, *_SHEET)
+"""How the name of a file ends that holds a table."""
+CHUNK, BLOCK = 100_000, 2**20
+"""Rows of a text file, or characters of it, that are cut into cells together."""
 _LONGEST = 16 * 1024**2
 """Characters of a line that was unpacked, or of a cell: a file of 300 kB can hold a cell of 300 MB."""
 _PLAIN = Dialect()
@@ -78,40 +82,50 @@ def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table
 
     `Table.raw` gives the cells as they stand, for a schema to read. `Table.exact`, for public tables only, takes a
     column of a CSV file as numbers if all its cells are, but for the missing ones."""
+    file = Path(path)
+    if form_of(path, dialect) in _PARQUET:
+        return Table(parquet(file))
+    return _coded(*text_rows(file, dialect))
+
+
+def form_of(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> str:
+    """The ending of a file that holds a table; `BadTable` for what is missing, empty, or none."""
     streamed, file = os.fspath(path) == STREAM, Path(path)
     name = str(file)
     if not streamed:
-        _require_file(file)
-    ending = streamed or name.lower().endswith(_CSV + _PARQUET)
+        _require_file(path)
+    form = ".csv" if streamed else next((end for end in FORMS if name.lower().endswith(end)), "")
     begins = b""
     with suppress(OSError), opened(path) as raw:
         begins = raw.read(4)
     if begins == b"" and (streamed or file.stat().st_size == 0):
         raise BadTable(f"{name!r} is empty; a table needs a header line and rows")
-    if name.lower().endswith(_SHEET):
-        return _sheet(file, dialect)
     # of a file whose first line is a record only the ending is looked at: no record decides how it is read
-    if (not ending or dialect.names is None) and (kind := _SHEETS.get(begins)):
+    if form not in _SHEET and (not form or dialect.names is None) and (kind := _SHEETS.get(begins)):
         raise BadTable(
             f"{name!r} is {kind}; save the sheet as CSV (in the spreadsheet: save as, CSV UTF-8), and give that file"
         )
-    if not ending:
+    if not form:
         raise BadTable(f"{name!r} is not a table fugu reads; give a file ending in .csv, .tsv, .parquet or .xlsx")
-    return _parquet(file) if name.lower().endswith(_PARQUET) else _csv(file, dialect)
+    return form
 
 
 _SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file of before 2007"}
 """The first bytes of files that spreadsheets write."""
 
 
-def _require_file(file: Path) -> None:
+def _require_file(path: str | os.PathLike[str]) -> None:
+    file = Path(path)
     name = str(file)
+    if "://" in os.fspath(path):
+        raise BadTable(f"{os.fspath(path)!r} is an address, and fugu reads files and no network: fetch it first")
     if not file.exists():
         raise BadTable(f"no file {name!r}; check the path")
     if file.is_dir():
         raise BadTable(
-            f"{name!r} is a folder, and a table is one file: give the file in it, or join its parts into one, for "
-            "instance with duckdb: COPY (SELECT * FROM 'folder/*.parquet') TO 'table.parquet'"
+            f"{name!r} is a folder, and only a column to be published is read from a folder of parts: give the file in "
+            "it, or join its parts into one, for instance with duckdb: COPY (SELECT * FROM 'folder/*.parquet') TO "
+            "'table.parquet'"
         )
     if not file.is_file():
         raise BadTable(f"{name!r} is not a regular file; a CSV table from standard input is -, in place of a path")
@@ -127,40 +141,64 @@ def write_csv(path: str | os.PathLike[str], columns: Mapping[str, object], *, pr
 
 def csv_text(columns: Mapping[str, object]) -> str:
     """What `write_csv` writes."""
-    out, table = io.StringIO(newline=""), Table(columns)
+    return "".join(csv_lines(columns))
+
+
+def csv_lines(columns: Mapping[str, object]) -> list[str]:
+    """The same line by line: the names, then a line for each row."""
+    lines: list[str] = []
+    table = Table(columns)
     cells = [table.exact(name) for name in table.columns]
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\n")
     writer.writerow(table.columns)
-    for start in range(0, len(table), _CHUNK):
-        chunk = slice(start, start + _CHUNK)
+    for start in range(0, len(table), CHUNK):
+        chunk = slice(start, start + CHUNK)
         printed = []
         for column in cells:
             each = zip(column.values[chunk].tolist(), column.missing[chunk].tolist(), strict=True)
             printed.append(["" if gone else cell for cell, gone in each])
         writer.writerows(zip(*printed, strict=True))
-    return out.getvalue()
+    return lines
 
 
-def _parquet(file: Path) -> Table:
+def parquet(file: Path, **more: bool) -> Relation:
+    """The table in a Parquet file; `more`: what else duckdb is to say of each row."""
     if any(mark in str(file.absolute()) for mark in "*?["):
         raise BadTable(f"{str(file)!r} has one of * ? [ in its path, which duckdb takes for a pattern; rename it")
     connection = connect()
     try:
-        relation = connection.from_parquet(str(file.absolute()), hive_partitioning=False)
-        return Table(Relation(relation, connection))
+        return Relation(connection.from_parquet(str(file.absolute()), hive_partitioning=False, **more), connection)
     except BadTable:
         raise
     except Exception as error:  # of its own kind or another: the message may quote a cell
         raise refused(error, f"{str(file)!r} is not a Parquet file, or it is damaged; write it again") from None
 
 
-def _csv(file: Path, dialect: Dialect) -> Table:
-    """All cells as text. One parser for every file, and no byte of a cell makes it stop: bytes that do not decode
-    become U+FFFD. A file that is not rectangular is refused as a whole; which line it is would say something of a
-    person."""
-    names, separator = _header(file, dialect)
+Cells = list[list[str]]
+"""The cells of some rows, column by column."""
+
+
+def text_rows(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], Iterator[Cells]]:
+    """The names of the columns of a CSV file or a sheet, and its rows, some at a time, all cells as text.
+
+    One parser for every file, and no byte of a cell makes it stop: bytes that do not decode become U+FFFD. A file that
+    is not rectangular is refused as a whole; which line it is would say something of a person."""
+    if str(file).lower().endswith(_SHEET):
+        names, rows = _sheet(file, dialect)
+        some = iter(lambda: list(islice(rows, CHUNK)), [])
+        chunks: Iterator[Cells] = (list(map(list, zip(*part, strict=True))) for part in some)
+    else:
+        names, separator = _header(file, dialect)
+        chunks = _chunks(file, dialect, separator, len(names))
+    if len(set(names)) < len(names):
+        raise BadTable(f"several columns of {str(file)!r} have the same name, or it has no header line; rename them")
+    return names, _read(file, dialect, names, chunks)
+
+
+def _read(file: Path, dialect: Dialect, names: tuple[str, ...], chunks: Iterator[Cells]) -> Iterator[Cells]:
+    """The rows; what is wrong with the file, in words that quote nothing of it."""
     try:
-        return _coded(file, names, _chunks(file, dialect, separator, len(names)))
+        yield from chunks
     except csv.Error:  # an unbalanced quote, most often
         raise _ragged(file, names) from None
     except UnicodeError:
@@ -169,8 +207,8 @@ def _csv(file: Path, dialect: Dialect) -> Table:
         raise BadTable(f"{str(file)!r} cannot be read to its end; it may be damaged, or not a gzip file") from None
 
 
-def _sheet(file: Path, dialect: Dialect) -> Table:
-    """All cells of a workbook's one sheet, each as its text: see `fugu.data.sheets`."""
+def _sheet(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], Iterator[list[str]]]:
+    """The names and rows of a workbook's one sheet, each cell as its text: see `fugu.data.sheets`."""
     from fugu.data.sheets import sheet_rows
 
     rows = sheet_rows(file, dialect.decimal)
@@ -183,21 +221,18 @@ def _sheet(file: Path, dialect: Dialect) -> Table:
         )
     width = len(names)
     full = ([*row, *[""] * width][:width] for row in rows)
-    records = (row for row in full if any(row))
-    return _coded(file, names, iter(lambda: list(islice(records, _CHUNK)), []))
+    return names, (row for row in full if any(row))
 
 
-def _coded(file: Path, names: tuple[str, ...], chunks: Iterable[list[list[str]]]) -> Table:
+def _coded(names: tuple[str, ...], chunks: Iterable[Cells]) -> Table:
     """Rows as a table: each column as its different texts and the place of each row among them."""
-    if len(set(names)) < len(names):
-        raise BadTable(f"several columns of {str(file)!r} have the same name, or it has no header line; rename them")
     places: list[defaultdict[str, int]] = [defaultdict() for _ in names]
     for place in places:
         place.default_factory = place.__len__
     codes: list[list[NDArray[np.int64]]] = [[] for _ in names]
     try:
-        for rows in chunks:
-            for column, place, found in zip(zip(*rows, strict=True), places, codes, strict=bool(rows)):
+        for chunk in chunks:
+            for column, place, found in zip(chunk, places, codes, strict=True):
                 found.append(np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=len(column)))
     except MemoryError as error:
         raise refused(error, "") from None
@@ -213,23 +248,51 @@ def _ragged(file: Path, names: tuple[str, ...]) -> BadTable:
     )
 
 
-def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterator[list[list[str]]]:
-    """Rows as lists of cells; a blank line is a row with one empty cell. At the end of a wider table it is none."""
+def _chunks(file: Path, dialect: Dialect, separator: str, width: int) -> Iterator[Cells]:
+    """The cells of some rows at a time; a blank line is a row with one empty cell. At the end of a wider table it is
+    none. Text without a quote is cut at its separators, which is what the parser makes of it; from the first quote on
+    the parser reads line by line."""
     with _opened(file, dialect) as lines:
-        reader = csv.reader(_bounded(file, lines), delimiter=separator, strict=True)
         if dialect.names is None:
-            next(reader, None)
+            next(csv.reader(_bounded(file, lines), delimiter=separator, strict=True), None)
         blank = 0
-        while rows := [row or [""] for row in islice(reader, _CHUNK)]:
-            if width > 1:
-                rows = [[""]] * blank + rows
-                full = len(rows)
-                while full and rows[full - 1] == [""]:
-                    full -= 1
-                blank, rows = len(rows) - full, rows[:full]
-            if any(len(row) != width for row in rows):
-                raise csv.Error("a line of another length")
-            yield rows
+        while text := lines.read(BLOCK):
+            text += _line(lines) if _packed(file) else lines.readline()
+            quoted = '"' in text
+            if not quoted and not blank and (plain := _cut(text, separator, width)) is not None:
+                yield plain
+                continue
+            read: Iterable[str] = io.StringIO(text, newline="")
+            read = chain(read, _bounded(file, lines)) if quoted else read
+            reader = csv.reader(read, delimiter=separator, strict=True)
+            while rows := [row or [""] for row in islice(reader, CHUNK)]:
+                if width > 1:
+                    rows = [[""]] * blank + rows
+                    full = len(rows)
+                    while full and rows[full - 1] == [""]:
+                        full -= 1
+                    blank, rows = len(rows) - full, rows[:full]
+                if any(len(row) != width for row in rows):
+                    raise csv.Error("a line of another length")
+                yield list(map(list, zip(*rows, strict=True))) or [[] for _ in range(width)]
+
+
+def _cut(text: str, separator: str, width: int) -> Cells | None:
+    """The cells of whole lines without quotes; None where they are not all alike: blank, of other lengths, or long."""
+    text = text.replace("\r\n", "\n")
+    text = text if text.endswith("\n") else f"{text}\n"
+    if "\r" in text or len(text) > _LONGEST or not separator.isascii() or separator == "\n" or width < 1:
+        return None
+    raw = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    ends = raw == ord("\n")
+    marks = ends[ends | (raw == ord(separator))]
+    if len(marks) % width or not np.array_equal(np.flatnonzero(marks), np.arange(width - 1, len(marks), width)):
+        return None
+    if width > 1 and (text.startswith("\n") or "\n\n" in text):
+        return None
+    flat = text.replace("\n", separator).split(separator)
+    flat.pop()
+    return [flat[k::width] for k in range(width)]
 
 
 @contextmanager

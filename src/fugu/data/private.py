@@ -76,14 +76,18 @@ def open_private(table: TableLike, schema: Schema, columns: Iterable[str], publi
     """Open a private table (a path, a frame, a dict of columns), reading only `columns` and the `public` ones."""
     wanted = tuple(dict.fromkeys((*columns, *public)))
     whole = schema.open(table)
-    absent = [name for name in wanted if name not in whole.columns]
-    if absent:
+    require_columns(whole.columns, wanted)
+    return Private(schema, Table({name: schema.column(name, whole.raw(name)) for name in wanted}), whole)
+
+
+def require_columns(columns: Sequence[str], wanted: Iterable[str]) -> None:
+    """`BadTable` unless the private table has the wanted columns; the others are not named."""
+    if absent := [name for name in wanted if name not in columns]:
         named = ", ".join(map(repr, absent))
         raise BadTable(
-            f"the table to release has {len(whole.columns)} columns, and none is named {named}. If its first line is a "
+            f"the table to release has {len(columns)} columns, and none is named {named}. If its first line is a "
             "record and not names, say so: --no-header, or Schema(header=False), with the schema's names"
         )
-    return Private(schema, Table({name: schema.column(name, whole.raw(name)) for name in wanted}), whole)
 
 
 def numbers(schema: Schema, table: Table, name: str) -> Floats:

@@ -14,7 +14,7 @@ import hmac
 import io
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from fugu.documents.promises import weakest
 from fugu.documents.reading import guarded
 from fugu.documents.sentences import derived, protected, question_words, without_fitted
 from fugu.errors import CertificateError, UsageError
-from fugu.files import STREAM, opened
+from fugu.files import STREAM, opened, parts_of
 from fugu.guarantee import Guarantee
 from fugu.laws.pair import PairsLike
 from fugu.visible import Json
@@ -73,7 +73,8 @@ _MECHANISM = of.parts(
 )  # fmt: skip
 """What a release document says of one certificate."""
 _FILE = of.parts(
-    {"name": of.text, "bytes": of.whole, "sha256": of.digest, "rows": of.maybe(of.whole), "columns": of.TEXTS}
+    {"name": of.text, "bytes": of.whole, "sha256": of.digest, "rows": of.maybe(of.whole), "columns": of.TEXTS},
+    {"folder": of.text},
 )
 _SOURCE = of.parts(
     {"from": of.text, "name": of.maybe(of.text), "sha256": of.maybe(of.digest), "commitment": of.maybe(of.digest),
@@ -129,12 +130,14 @@ class ReleaseDocument(Document):
         """Parts that can be read: digests, counts, names that are no paths; the certificates, or why there are none."""
         names = [file["name"] for file in self.published]
         for file in self.published:
-            if not is_name(file["name"]) or file["bytes"] < 0:
+            if not is_name(file["name"]) or not is_name(file.get("folder", file["name"])) or file["bytes"] < 0:
                 raise CertificateError("a published file is not described by a name, its size and its SHA-256")
             if (file["rows"] or 0) < 0:
                 raise CertificateError("a published file is not described by its rows and the names of its columns")
         if len(set(names)) < len(names):
             raise CertificateError("a published file is named twice")
+        if len({file.get("folder") for file in self.published}) > 1:
+            raise CertificateError("the published files are not all parts of one folder")
         if not self.published:
             raise CertificateError("the document names no published file, so it binds nothing")
         if not is_name(self["data"]["name"]) or (self["data"]["rows"] or 0) < 0:
@@ -221,7 +224,9 @@ class ReleaseDocument(Document):
         """CertificateError unless the rows that are named are those of the parts that have them, too."""
         recipe, rows, own = self["question"]["recipe"], self["data"]["rows"], None
         if recipe is not None:
-            named = {"statistic": sum((recipe.get("groups") or {}).values()), "column": self.published[0]["rows"]}
+            parts = [file["rows"] for file in self.published]
+            column = None if None in parts else sum(parts)
+            named = {"statistic": sum((recipe.get("groups") or {}).values()), "column": column}
             own = named[recipe["what"]] if recipe["what"] in named else inner(next(iter(bodies.values()))).rows
         if own is None or rows is None:
             raise NotChecked("no other part says how many rows the data has")
@@ -254,6 +259,14 @@ class ReleaseDocument(Document):
     def published(self) -> list[Json]:
         """The files that went out: name, bytes, SHA-256, rows, columns."""
         return list(self["published"])
+
+    @property
+    def bound(self) -> str:
+        """What went out, in one digest: the SHA-256 of the only file, or of the listing of the parts of a folder."""
+        if "folder" not in self.published[0]:
+            return str(self.published[0]["sha256"])
+        lines = sorted((file["name"], file["sha256"]) for file in self.published)
+        return hashlib.sha256("".join(f"{sha256}  {name}\n" for name, sha256 in lines).encode()).hexdigest()
 
     @property
     def withheld(self) -> bool:
@@ -408,6 +421,18 @@ def commit_file(path: str | os.PathLike[str], salt: str) -> str:
         while chunk := file.read(_CHUNK):
             found.update(chunk)
     return found.hexdigest()
+
+
+def listing(files: Iterable[Path]) -> str:
+    """The SHA-256 and the name of each file, as `sha256sum *` prints them: what a folder of parts is bound by."""
+    return "".join(f"{file_sha256(file)}  {file.name}\n" for file in files)
+
+
+def commit_table(path: str | os.PathLike[str], salt: str) -> str:
+    """The commitment to a file; to a folder of parts, that to the listing of its parts in the order of their names."""
+    if os.fspath(path) != STREAM and Path(path).is_dir():
+        return commit_text(listing(parts_of(path)), salt)
+    return commit_file(path, salt)
 
 
 def file_sha256(path: str | os.PathLike[str]) -> str:

@@ -9,12 +9,13 @@ import hmac
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from itertools import islice
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,10 @@ from fugu.data.column import Column, Raw, column_digest
 from fugu.data.frame import FrameLike, Table, framed
 from fugu.errors import BadTable, UsageError
 from fugu.ledger import events
+from fugu.ledger.gathering import Bits, Words
 from fugu.numbers.checks import is_row
 from fugu.scenario.query import person_of
 
-Bits = NDArray[np.uint64]
 Tokens = NDArray[np.uint64]
 """Sorted digests; those of rows with repeats."""
 
@@ -56,11 +57,11 @@ class Marks:
     """What data is recognised by: digests, each with words for what it is a digest of; any one in common is enough.
 
     `earlier` gives what version 0.1 would have stored for this data; it is asked only where such a ledger is met.
-    `persons`: who is in it, each in one spelling, None where no column says so. `rows`: 64 bits of each row."""
+    `persons`: who is in it, in one spelling, None where no column says so. `rows`: 64 bits of each row."""
 
     named: Mapping[str, str]
     earlier: Callable[[], Mapping[str, str]] = dict
-    persons: tuple[str, ...] | None = field(default=None, repr=False)
+    persons: Iterable[str] | None = field(default=None, repr=False)
     rows: Bits | None = field(default=None, compare=False, repr=False)
     _under: dict[str, Keyed] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -68,11 +69,10 @@ class Marks:
         """What is stored of the data: marks, people and rows under the key; rows only where there are enough to tell.
         It is worked out once."""
         if key not in self._under:
-            who = {f"person {person}".encode() for person in self.persons or ()}
-            people = None if self.persons is None else digested(key, who)
-            few = self.rows is None or len(self.rows) < FEWEST
-            text = b"" if self.rows is None else self.rows.astype("<u8").tobytes()
-            rows = None if few else digested(key, (b"row " + text[k : k + 8] for k in range(0, len(text), 8)))
+            who = self.persons
+            once = dict.fromkeys(who) if isinstance(who, tuple) else who or ()  # else each comes once
+            people = None if who is None else digested(key, (f"person {person}".encode() for person in once))
+            rows = None if self.rows is None or len(self.rows) < FEWEST else digested(key, _told(self.rows))
             named = {keyed(key, digest): what for digest, what in self.named.items()}
             stored = (None if x is None else events.sha256(encoded(x)) for x in (people, rows))
             self._under[key] = Keyed(named, people, rows, *stored)
@@ -113,12 +113,9 @@ def fingerprints(table: Any, persons: Sequence[object] | None = None) -> Marks:
     `persons`: the cells of the column that names the person. A file under another name, in another order of rows or
     columns, with columns left out or added, or read with other types is recognised. So is a table with some cells
     changed, by every wide column that has none of them."""
-    columns = columns_of(table)
-    bits, wide = table_bits(columns)
-    rows = rows_digest(bits)
-    named = {} if rows is None else {rows: "its rows are the same"}
-    named |= {digest: f"{COLUMN} {name!r} is the same" if name else "it is the same" for name, digest in wide.items()}
-    return Marks(named, lambda: _earlier(columns), spelled(persons), bits)
+    columns, gathered = columns_of(table), Gathered()
+    gathered.add(columns)
+    return gathered.marks(spelled(persons), lambda: earlier_marks(columns))
 
 
 def spelled(persons: Sequence[object] | None) -> tuple[str, ...] | None:
@@ -130,7 +127,7 @@ def spelled(persons: Sequence[object] | None) -> tuple[str, ...] | None:
     return tuple(map(person_of, persons))
 
 
-def _earlier(columns: Mapping[str, Any]) -> dict[str, str]:
+def earlier_marks(columns: Mapping[str, Any]) -> dict[str, str]:
     """The digests of version 0.1, of each column and of all; columns that it could not digest have none."""
     found, arrays = {}, {}
     for name, column in columns.items():
@@ -216,10 +213,32 @@ _CHANCE = Fraction(1, 10**9)
 
 
 def digested(key: str, items: Iterable[bytes]) -> Tokens:
-    """The digests of people or rows under the key, sorted."""
-    secret = key.encode()
-    cut = b"".join(hmac.digest(secret, item, "sha256")[:8] for item in items)
-    return np.sort(np.frombuffer(cut, dtype="<u8").astype(np.uint64))
+    """The digests of people or rows under the key, sorted: HMAC-SHA-256 (RFC 2104), of which the hashes of the key are
+    worked out once and continued."""
+    secret = key.encode() if len(key.encode()) <= _BLOCK else hashlib.sha256(key.encode()).digest()
+    inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in secret.ljust(_BLOCK, b"\0"))) for pad in (0x36, 0x5C))
+    parts, left = [np.zeros(0, dtype=np.uint64)], iter(items)
+    while some := list(islice(left, _SOME)):
+        cut = []
+        for item in some:
+            within, around = inner.copy(), outer.copy()
+            within.update(item)
+            around.update(within.digest())
+            cut.append(around.digest()[:8])
+        parts.append(np.frombuffer(b"".join(cut), dtype="<u8").astype(np.uint64))
+    return np.sort(np.concatenate(parts))
+
+
+def _told(rows: Bits) -> Iterator[bytes]:
+    """What is digested of each row."""
+    for start in range(0, len(rows), _SOME):
+        text = rows[start : start + _SOME].astype("<u8").tobytes()
+        yield from (b"row " + text[k : k + 8] for k in range(0, len(text), 8))
+
+
+_BLOCK = 64
+"""Bytes of a block of SHA-256."""
+_SOME = 2**16
 
 
 def encoded(tokens: Tokens) -> str:
@@ -321,18 +340,44 @@ def rows_digest(rows: Bits | None) -> str | None:
     return hashlib.sha256(b"fugu rows\n" + np.sort(rows).astype("<u8").tobytes()).hexdigest()
 
 
-def table_bits(columns: Mapping[str, Any]) -> tuple[Bits | None, dict[str, str]]:
-    """Each row as 64 bits; and the digest of each column with more than 64 distinct values."""
-    rows: Bits | None = None
-    wide: dict[str, str] = {}
-    for name in sorted(columns):
-        bits = cells(columns[name])
-        part = _mixed(bits ^ np.uint64(_of_text(f"column {name}")))
-        rows = part if rows is None or len(rows) != len(part) else rows + part
-        ordered = np.sort(bits)
-        if len(ordered) and 1 + np.count_nonzero(ordered[1:] != ordered[:-1]) > WIDE:
-            wide[name] = hashlib.sha256(b"fugu column\n" + ordered.astype("<u8").tobytes()).hexdigest()
-    return rows, wide
+@final
+class Gathered:
+    """What a table is recognised by, from its rows in any number of batches: neither these nor their order show."""
+
+    def __init__(self) -> None:
+        self._rows: list[Bits] = []
+        self._columns: dict[str, Words] = {}
+
+    def add(self, columns: Mapping[str, Any]) -> None:
+        """Further rows, in all columns of the table."""
+        rows: Bits | None = None
+        for name in sorted(columns):
+            bits = cells(columns[name])
+            part = _mixed(bits ^ np.uint64(_of_text(f"column {name}")))
+            rows = part if rows is None or len(rows) != len(part) else rows + part
+            self._columns.setdefault(name, Words()).add(bits)
+        if rows is not None:
+            self._rows.append(rows)
+
+    @cached_property
+    def rows(self) -> Bits | None:
+        """Each row as 64 bits."""
+        return np.concatenate(self._rows) if self._rows else None
+
+    def wide(self) -> dict[str, str]:
+        """The digest of each column with more than 64 distinct values."""
+        told = {name: words.digest(b"fugu column\n") for name, words in self._columns.items()}
+        return {name: digest for name, (digest, different) in told.items() if different > WIDE}
+
+    def marks(self, persons: Iterable[str] | None, earlier: Callable[[], Mapping[str, str]]) -> Marks:
+        """The marks of all rows so far; `persons`: who is in them, in one spelling each."""
+        rows = rows_digest(self.rows)
+        named = {} if rows is None else {rows: "its rows are the same"}
+        named |= {
+            digest: f"{COLUMN} {name!r} is the same" if name else "it is the same"
+            for name, digest in self.wide().items()
+        }
+        return Marks(named, earlier, persons, self.rows)
 
 
 def cells(column: Any) -> Bits:

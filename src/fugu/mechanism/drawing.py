@@ -132,6 +132,11 @@ class ColumnDraw:
         """The column that is read, and published."""
         return self.query.publish
 
+    @property
+    def texts(self) -> bool:
+        """Whether names or dates are published, and not numbers."""
+        return self.drawing.dates is not None or self.drawing.noise.names is not None
+
     def numbers(self, table: Table | Mapping[str, Raw]) -> Floats:
         """The numbers that noise is added to: of each cell by itself, NaN where it is public that one is missing."""
         return self.query.of_private(open_private(Table(table), self.schema, [self.query.publish]))
@@ -146,8 +151,7 @@ class ColumnDraw:
 
         numbers = self.numbers({self.name: arrow_cells(self.name, batch.column(self.name))})
         found = [arrow_array(block) for block in self.drawing.blocks([numbers], source)]
-        named = self.drawing.dates is not None or self.drawing.noise.names is not None
-        kind = pa.string() if named else pa.float64()
+        kind = pa.string() if self.texts else pa.float64()
         column = pa.concat_arrays([*found, pa.array([], type=kind)])
         return pa.RecordBatch.from_arrays([column], names=[self.name])
 

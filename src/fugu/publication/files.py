@@ -3,20 +3,13 @@ it."""
 
 from __future__ import annotations
 
-import csv
-import glob
 import os
-import re
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from fugu._version import __version__
-from fugu.data import csv_text
-from fugu.data.files import shown_columns
 from fugu.documents.document import Document, canonical_json, sized
 from fugu.documents.release import (
     DECLARED,
@@ -27,6 +20,7 @@ from fugu.documents.release import (
     PrivatePart,
     ReleaseDocument,
     commit_file,
+    commit_table,
     commit_text,
     file_sha256,
     is_name,
@@ -34,32 +28,39 @@ from fugu.documents.release import (
 )
 from fugu.documents.sentences import derived, question_words, without_fitted
 from fugu.errors import UsageError
-from fugu.files import check_target, file_name, give_name, write_text, writing
+from fugu.files import file_name, write_text, writing
+from fugu.publication.drafts import Draft
 from fugu.visible import Json, visible
 
 
 @dataclass(frozen=True)
 class Files:
-    """Where the parts of a release go: the published file, and beside it certificate, private part and page."""
+    """Where the parts of a release go: the published file, and beside it certificate, private part and page.
+
+    `over`: whether they may be written over what is there; `folder`: whether a folder of parts is published."""
 
     published: Path
     over: bool = False
-    """Whether they may be written over what is there."""
+    folder: bool = False
 
     @property
     def certificate(self) -> Path:
         """The release document."""
-        return self.published.with_suffix(".certificate.json")
+        return self._beside(".certificate.json")
 
     @property
     def private(self) -> Path:
         """What opens its commitments; not for publication."""
-        return self.published.with_suffix(".private.json")
+        return self._beside(".private.json")
 
     @property
     def page(self) -> Path:
         """The page for people."""
-        return self.published.with_suffix(".report.html")
+        return self._beside(".report.html")
+
+    def _beside(self, ending: str) -> Path:
+        published = self.published
+        return published.with_name(published.name + ending) if self.folder else published.with_suffix(ending)
 
     def all(self) -> tuple[Path, ...]:
         """Every file, the published one first."""
@@ -72,7 +73,7 @@ class Files:
 
 def publish(
     files: Files, going: Outgoing, draft: Draft, columns: Mapping[str, Sized] | None,
-    page: Callable[[ReleaseDocument, Path], str],
+    page: Callable[[ReleaseDocument, Path], str], rows: Mapping[str, int] | None = None,
 ) -> ReleaseDocument:  # fmt: skip
     """Write the private part, the document and the page, and give the published file its name, in this order.
 
@@ -81,14 +82,19 @@ def publish(
     - `files`: where everything goes; `going`: what the document is told; `draft`: the values, under another name yet.
     - `columns`: what the file holds, for the document; None if it is no table.
     - `page`: what makes the page of the document and the published file, which has another name yet.
+    - `rows`: of a folder, how many each part has.
 
     Whatever fails on the way, no published file lies there without its document, and what was drawn is removed unless
     a ledger keeps it; so are the files that were not there before."""
-    rows = None if columns is None else max(map(len, columns.values()), default=0)
+    size = None if columns is None else max(map(len, columns.values()), default=0)
     new = [file for file in files.all()[1:] if not file.exists()]
     try:
         names = () if columns is None else map(visible, columns)
-        document, private = issue(going, [published_file(files.published.name, draft.file, rows, names)])
+        published = [
+            published_file(name, file, size if rows is None else rows[name], names, folder)
+            for folder, name, file in draft.parts()
+        ]
+        document, private = issue(going, published)
         with writing(files.private, private=True) as out:
             out.write(private.text)
         draft.supersede()
@@ -102,94 +108,6 @@ def publish(
         draft.discard()
         raise
     return document
-
-
-# A published file before it has its name: complete, hidden, for its owner alone, until what covers it is written.
-#
-# A process that is killed leaves its draft: by that the next run of the command sees that it was not finished, and the
-# draft goes as soon as there is a newer one. A column that a ledger has charged is never drawn again: its draft is
-# found by its name (`fugu.publication.releasing`), and finished.
-
-
-PENDING = ".pending"
-_OWN = re.compile(rf"\.(\d+)\.[0-9a-f]{{16}}{re.escape(PENDING)}")
-"""How the name of a draft ends that no ledger keeps: the process that wrote it."""
-
-
-@dataclass(frozen=True)
-class Draft:
-    """The published file, complete but perhaps not yet under its name.
-
-    `kept`: a ledger holds its digest and will publish it later, so it stays until then."""
-
-    file: Path
-    target: Path
-    sha256: str
-    kept: bool = False
-
-    def cells(self) -> list[str]:
-        """The first column of what goes out, without its name: what was stored for a request, if it was drawn before,
-        and never a second draw. Nothing, if another process has moved it meanwhile and it cannot be read."""
-        for place in (self.file, self.target):  # another run of the same request may have given it its name
-            with suppress(OSError), open(place, encoding="utf-8", newline="") as file:
-                return [line[0] if line else "" for line in csv.reader(file)][1:]
-        return []
-
-    def publish(self) -> None:
-        """Give the file its name; if another run of the same request has done so meanwhile, it is done."""
-        if self.file == self.target:
-            return
-        try:
-            if self.file.name.endswith(PENDING) and self.file.absolute().parent == self.target.absolute().parent:
-                give_name(self.file, self.target)
-            else:
-                write_text(self.target, self.file.read_text(encoding="utf-8"))
-        except (UsageError, OSError):
-            if not holds(self.target, self.sha256):
-                raise
-
-    def discard(self) -> None:
-        """Remove it, if it never got its name and no ledger keeps it: what failed leaves no drawn value behind."""
-        if self.file != self.target and not self.kept:
-            self.file.unlink(missing_ok=True)
-
-    def supersede(self) -> None:
-        """Remove what another release left under the name: it would lie there beside a document that is not its own."""
-        if not holds(self.target, self.sha256):
-            check_target(self.target).unlink(missing_ok=True)
-
-
-def drafted(target: Path, content: Mapping[str, object] | str) -> Draft:
-    """Columns, or a text such as a model, in a hidden file beside the one they will be; what cannot be seen in a label
-    is spelled out. The drafts of processes that are no more are removed."""
-    pending = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(8)}{PENDING}")
-    with writing(pending, private=True) as out:
-        out.write(content if isinstance(content, str) else csv_text(shown_columns(content)))
-    for draft in _drafts(target):
-        if (own := _OWN.search(draft.name, len(target.name))) is not None:
-            with suppress(OSError, OverflowError):
-                try:
-                    os.kill(int(own[1]), 0)
-                except ProcessLookupError:
-                    draft.unlink(missing_ok=True)
-    return Draft(pending, target, file_sha256(pending))
-
-
-def unfinished(target: Path) -> bool:
-    """Whether a release into this file was killed on the way: its draft lies there, and the file does not."""
-    return not target.exists() and bool(_drafts(target))
-
-
-def _drafts(target: Path) -> list[Path]:
-    return list(target.parent.glob(f".{glob.escape(target.name)}.*{PENDING}"))
-
-
-def holds(path: Path, sha256: str) -> bool:
-    """Whether there is a file with this content."""
-    try:
-        return path.is_file() and file_sha256(path) == sha256
-    except (OSError, UsageError):  # renamed meanwhile
-        return False
 
 
 PathLike = str | os.PathLike[str]
@@ -251,10 +169,14 @@ class Outgoing:
     check: Json | None = None
 
 
-def published_file(name: str, file: Path, rows: int | None = None, columns: Iterable[str] = ()) -> Json:
-    """What binds a file that goes out under a name, and lies at `file` until then: its size and SHA-256."""
+def published_file(
+    name: str, file: Path, rows: int | None = None, columns: Iterable[str] = (), folder: str | None = None
+) -> Json:
+    """What binds a file that goes out under a name, and lies at `file` until then: its size and SHA-256. `folder`: what
+    the folder is called whose part it is."""
     size, digest = file.stat().st_size, file_sha256(file)
-    return {"name": name, "bytes": size, "sha256": digest, "rows": rows, "columns": list(columns)}
+    told = {"name": name, "bytes": size, "sha256": digest, "rows": rows, "columns": list(columns)}
+    return told if folder is None else {**told, "folder": folder}
 
 
 def issue(going: Outgoing, published: Sequence[Json]) -> tuple[ReleaseDocument, PrivatePart]:
@@ -267,7 +189,7 @@ def issue(going: Outgoing, published: Sequence[Json]) -> tuple[ReleaseDocument, 
     salt, reference_salt, own = new_salt(), new_salt(), going.beliefs.own_table
     stated = [{"group": group, "certificate": found.body} for group, found in going.certificates.items()]
     beliefs_salt = new_salt() if own else None
-    commitment = commit_file(going.table, salt)
+    commitment = commit_table(going.table, salt)
     withheld = None if beliefs_salt is None else {"commitment": commit_text(canonical_json(stated), beliefs_salt)}
     body = {
         **_said(going, reference_salt), "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -3,22 +3,18 @@
 
 from __future__ import annotations
 
-import glob
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fugu.data import Schema, Table, csv_text
-from fugu.data.files import shown_columns
+from fugu.data import Schema, Table
 from fugu.data.frame import FrameKind, TableLike
 from fugu.data.private import Private, open_private
 from fugu.data.secrets import ProtectLike
-from fugu.documents.release import OTHER_PEOPLE, ReleaseDocument, file_sha256
+from fugu.documents.release import OTHER_PEOPLE, ReleaseDocument
 from fugu.errors import AlreadyReleased, BudgetRefused, FuguError, NotComposable, UsageError
-from fugu.files import writing
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger import Books, Ledger, Marks, books, fingerprints
@@ -28,7 +24,8 @@ from fugu.ledger.keys import LedgerLike, ledger_for
 from fugu.ledger.store import LockedView
 from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
-from fugu.publication.files import PENDING, Draft, Files, holds
+from fugu.publication.drafts import Content, Draft, drafted_for, holds
+from fugu.publication.files import Files
 from fugu.queries.answer import Answer
 from fugu.queries.features import Placed
 from fugu.queries.kinds import Cell
@@ -54,13 +51,17 @@ class ReleaseAccount:
         """Charge the release of this table, run `produce` after that, once, and return what is stored for the request.
 
         The ledger recognises the table by its rows, its columns and its people, whatever it is called."""
-        return self.charge(private.whole, private.schema, mechanism, produce)
+        return self.charge(self.marks(private.whole, private.schema), mechanism, produce)
 
-    def charge(self, whole: Table, schema: Schema, mechanism: Any, produce: Callable[[], Any]) -> Any:
-        """The same for a table of which all columns are given, and how they are read."""
+    def marks(self, whole: Table, schema: Schema) -> Marks:
+        """What a table of which all columns are given is recognised by."""
+        return fingerprints(whole, persons_in(whole, schema, self.unit))
+
+    def charge(self, marks: Marks, mechanism: Any, produce: Callable[[], Any]) -> Any:
+        """The same for a table that is recognised by these marks."""
         if read_mechanism(mechanism)[0].kind == LAW:
             self.require_law()
-        with self.opened(fingerprints(whole, persons_in(whole, schema, self.unit))) as ledger:
+        with self.opened(marks) as ledger:
             try:
                 return ledger.spend(self.request, mechanism, produce)
             except NotComposable as refusal:
@@ -113,38 +114,21 @@ class ReleaseAccount:
         return {"request": self.request, "data": self.data}
 
 
-# Of a column that went out the ledger keeps the file's SHA-256, its rows and its place, never its values. The file is
-# written under a hidden name before the charge is settled, and takes its own name after. Whatever breaks in between,
-# the same request finds that very file again, and never draws a second time: the name of a draft says which request it
-# is for, and its SHA-256, so one that was not settled yet is known to be whole, and is settled then.
-
-
 def drawn_once(
-    account: ReleaseAccount, mechanism: Mechanism, private: Private, drawn: Release, name: str, target: Path
+    account: ReleaseAccount, mechanism: Mechanism, marks: Marks, target: Path, rows: int, content: Callable[[], Content]
 ) -> Draft:
-    """Charge the release and put it into a file; for a request that was answered before, the file of that answer.
+    """Charge the release and draw it into a file or a folder; for a request that was answered before, that answer.
 
-    The ledger stores the name and the digest of the draft when the request is settled: only the file that was settled
-    is ever published. The draft of a run that was killed before is the draw of this request; `drawn` is then not."""
+    Of a column that went out the ledger keeps the SHA-256, the number of rows and the place, never the values. It
+    stores the name and the digest of the draft when the request is settled: only what was settled is ever published.
+    Whatever breaks on the way, the same request finds that very draft again, and nothing is drawn a second time."""
 
     def produce() -> dict[str, Any]:
         whose = json.dumps([str(account.ledger.absolute()), account.data, account.request])
-        stem = f".{target.name}.{hashlib.sha256(whose.encode()).hexdigest()[:16]}."
-        whole = []
-        for draft in sorted(target.parent.glob(f"{glob.escape(stem)}*{PENDING}")):  # one run at a time comes here
-            if holds(draft, draft.name.removeprefix(stem).removesuffix(PENDING)):
-                whole.append(draft)
-            else:
-                draft.unlink(missing_ok=True)  # of an earlier version, or edited
-        if not whole:
-            text = csv_text(shown_columns({name: drawn.values}))
-            whole = [target.with_name(f"{stem}{hashlib.sha256(text.encode()).hexdigest()}{PENDING}")]
-            with writing(whole[0], private=True) as out:
-                out.write(text)
-        told = {"file": str(target.absolute()), "draft": whole[0].name, "sha256": file_sha256(whole[0])}
-        return {**told, "rows": len(drawn)}
+        draft = drafted_for(whose, target, content)
+        return {"file": str(target.absolute()), "draft": draft.file.name, "sha256": draft.sha256, "rows": rows}
 
-    receipt = account.spend(private, mechanism, produce)
+    receipt = account.charge(marks, mechanism, produce)
     stored = Path(receipt["file"])
     for place in (target, stored.with_name(receipt["draft"]), stored):
         if holds(place, receipt["sha256"]):
@@ -158,14 +142,15 @@ def drawn_once(
 
 def released_before(files: Files, account: ReleaseAccount, request: str | None) -> bool:
     """Whether the files are a whole release that the ledger knows, of this request or, where None, of any."""
-    if not all(file.is_file() for file in files.all()):
+    if not all(file.exists() for file in files.all()):
         return False
     try:
         document = ReleaseDocument.load(files.certificate)
-        stated, published = document["ledger"], [file["sha256"] for file in document.published]
+        stated = document["ledger"]
         if stated is None or stated["data"] != account.data or request not in (None, stated["request"]):
             return False
-        return published == [file_sha256(files.published)] and account.named(stated["request"]).entry() == dict(stated)
+        same = holds(files.published, document.bound)
+        return same and account.named(stated["request"]).entry() == dict(stated)
     except (FuguError, OSError, AssertionError, KeyError, TypeError):
         return False
 
@@ -184,7 +169,7 @@ class Through:
     def spend(self, request: str, mechanism: Any, produce: Callable[[], Any]) -> Any:
         """Under the account's own request, and not the estimator's."""
         del request
-        return self.account.charge(self.whole, self.schema, mechanism, produce)
+        return self.account.charge(self.account.marks(self.whole, self.schema), mechanism, produce)
 
 
 def open_column(mechanism: Mechanism, table: TableLike) -> Private:

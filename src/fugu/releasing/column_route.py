@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, cast
 
 import fugu
 from fugu.calibration.channel import Asked
 from fugu.calibration.comparison import called
 from fugu.data.frame import TableLike
-from fugu.data.private import Private
 from fugu.data.secrets import cut_cells
 from fugu.data.uses import misfits
 from fugu.documents.promises import warnings_of
@@ -21,8 +21,9 @@ from fugu.guarantee import Guarantee
 from fugu.mechanism import post
 from fugu.mechanism.mechanism import Mechanism
 from fugu.progress import stage
-from fugu.publication.files import drafted
-from fugu.publication.releasing import drawn_once, open_column, release_private
+from fugu.publication.column import OpenedColumn
+from fugu.publication.drafts import drafted
+from fugu.publication.releasing import drawn_once
 from fugu.question import Question
 from fugu.releasing import options
 from fugu.releasing.blocks import CAUTION, Block, Text, sentences
@@ -212,31 +213,32 @@ def release_column(dispatch: Dispatch) -> Forecast:
     if dry_run:
         said = (*described(mechanism, publish, rows.number, usable), *sentences(weak, CAUTION))
         return dry.forecast(summary(rows.number, weak, usable), said, {"": mechanism.certificate}, usable)
-    private = _opened(dispatch, mechanism)
-    rows.require(size := len(private))
-    going = replace(going, rows=size, basis="", check=dispatch.look(private, question.unit))
+    opened = _opened(dispatch, mechanism)
+    rows.require(size := len(opened))
+    going = replace(going, rows=size, basis="", check=dispatch.look(opened.sample, question.unit, size))
+    target, folder = dispatch.files.published, dispatch.files.folder
     with dispatch.listener.working(f"drawing {several(size, 'value')}"):
-        drawn = release_private(mechanism, private, allow_no_noise=question.allow_no_noise)  # shown to nobody yet
-        columns = {publish: drawn.values}
-        stage("writing the published file")
+        content = partial(opened.content, target, folder, allow_no_noise=question.allow_no_noise)
         if account is None:
-            draft = drafted(dispatch.files.published, columns)
+            draft = drafted(target, content())
         else:
-            draft = drawn_once(account, mechanism, private, drawn, publish, dispatch.files.published)
+            assert opened.marks is not None  # a ledger recognises the table
+            draft = drawn_once(account, mechanism, opened.marks, target, size, content)
         implausible = implausible_column(mechanism.certificate, draft.cells())
-        remarks = (*weak, *implausible)
+        remarks, labels = (*weak, *implausible), mechanism.names or ()
         return dispatch.published(
-            going, columns, {**summary(size, weak), "implausible": list(implausible)},
+            going, {publish: labels}, {**summary(size, weak), "implausible": list(implausible)},
             (*described(mechanism, publish, size), *sentences(remarks, CAUTION)), audit, remarks=remarks, draft=draft,
+            rows=opened.published_rows(target, folder),
         )  # fmt: skip
 
 
-def _opened(dispatch: Dispatch, mechanism: Mechanism) -> Private:
+def _opened(dispatch: Dispatch, mechanism: Mechanism) -> OpenedColumn:
     """The column of the private table; what is refused whatever it holds is refused before it is opened."""
     if not dispatch.question.allow_no_noise:
         mechanism.require_noise()
     with dispatch.listener.working("opening the private table"):
-        private = open_column(mechanism, dispatch.table)
-    if len(private) == 0:
+        opened = OpenedColumn.of(mechanism, dispatch.table, dispatch.account is not None)
+    if len(opened) == 0:
         raise BadTable(f"{file_name(dispatch.table)!r} has no rows, so there is nothing to release")
-    return private
+    return opened

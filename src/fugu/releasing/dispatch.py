@@ -22,14 +22,16 @@ from fugu.data.private import Private
 from fugu.documents.document import Document
 from fugu.documents.release import ReleaseDocument, is_name
 from fugu.documents.sentences import ON_THE_TERMINAL
-from fugu.errors import CertificateError, UnknownName, UsageError
-from fugu.files import check_apart, file_name
+from fugu.errors import CertificateError, FuguError, UnknownName, UsageError
+from fugu.files import check_apart, check_folder, file_name
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger.books import standing
 from fugu.ledger.keys import ledger_path, own_ledger
 from fugu.numbers.exact import read_number
-from fugu.publication.files import Beliefs, Draft, Files, Outgoing, drafted, preview, publish, unfinished
+from fugu.publication.column import require_form
+from fugu.publication.drafts import Draft, drafted, holds, unfinished
+from fugu.publication.files import Beliefs, Files, Outgoing, preview, publish
 from fugu.publication.releasing import ReleaseAccount, released_before
 from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
 from fugu.releasing import options
@@ -121,12 +123,14 @@ class Dispatch:
         return audit
 
     def look(
-        self, private: Private, unit: str | None = None, known: Callable[[], Table | None] | None = None
-    ) -> Json | None:
-        """The owner's look at the open table, beside the reference, which may be read in another way."""
+        self, private: Private, unit: str | None = None, size: int | None = None,
+        known: Callable[[], Table | None] | None = None,
+    ) -> Json | None:  # fmt: skip
+        """The owner's look at the open table, or at some rows of a table of this `size`, beside the reference, which
+        may be read in another way."""
         account = self.account
         books: dict[str, Any] = {} if account is None else {"ledger": account.ledger, "data": account.data}
-        return self.seen(lambda: checked(private, self.known if known is None else known(), unit, **books))
+        return self.seen(lambda: checked(private, self.known if known is None else known(), unit, size=size, **books))
 
     def seen(self, at: Callable[[], Check]) -> Json | None:
         """Show what is seen to the owner, if one is there to look; else give it back, for the private part.
@@ -156,14 +160,14 @@ class Dispatch:
     def published(
         self, going: Outgoing, columns: Mapping[str, Any], summary: Json, blocks: Iterable[Block],
         audit: fugu.Audit | None, usable: Usable | None = None, remarks: Sequence[str] = (), draft: Draft | None = None,
-        free: bool = False,
+        free: bool = False, rows: Mapping[str, int] | None = None,
     ) -> Publication:  # fmt: skip
-        """Write the files of the release: what went out. `draft`: the published file, if it is written already; `free`:
-        nothing was charged, so the ledger has no entry."""
+        """Write the files of the release: what went out. `draft`: the published file, if it is written already, and
+        `rows`, how many each file of it has; `free`: nothing was charged, so the ledger has no entry."""
         files, account = self.files, self.account
         draft = drafted(files.published, columns) if draft is None else draft
         going = replace(going, ledger=None if account is None or free else account.entry())
-        publish(files, going, draft, columns, page_after(files, account, audit, usable, remarks))
+        publish(files, going, draft, columns, page_after(files, account, audit, usable, remarks), rows)
         self.tell(label_warnings(files.published, columns))
         written = {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
         wrote = Text(f"wrote {', '.join(map(str, files.all()))}")
@@ -271,12 +275,27 @@ def account_of(
     return account
 
 
-def targets(what: str, output: str, suffix: str, over: bool, *read: str | None) -> Files:
-    """The files of a release; the folder must exist, and nothing that is read is ever overwritten."""
-    options.ending(what, output, suffix)
-    files = Files(Path(output), over)
-    for file in files.all():
+def targets(what: str, output: str, suffix: str, over: bool, *read: str | None, column: bool = False) -> Files:
+    """The files of a release; the folder must exist, and nothing that is read is ever overwritten. A `column` may go
+    out as Parquet too, or as a folder of parts; a folder is only replaced if it is a release, as it went out."""
+    folder = column and (output.endswith("/") or Path(output).is_dir())
+    if column:
+        require_form(output, folder)
+    else:
+        options.ending(what, output, suffix)
+    files = Files(Path(output), over, folder)
+    for file in files.all()[folder:]:
         check_apart(str(file), *read)
+    if folder and check_folder(output, *read).is_dir() and over and any(files.published.iterdir()):
+        try:
+            whole = holds(files.published, ReleaseDocument.load(files.certificate).bound)
+        except (FuguError, OSError):
+            whole = False
+        if not whole:
+            raise UsageError(
+                f"the folder {files.published.name!r} holds something else than the release whose certificate lies "
+                "beside it, so it is not removed: choose another name"
+            )
     return files
 
 
@@ -321,7 +340,8 @@ def dispatched(
     require_complete(question, delivery)
     _check_sources(question)
     read = (question.table, question.reference, books.ledger, question.schema)
-    files = targets("the column", delivery.output or "release.csv", ".csv", delivery.force or dry_run, *read)
+    over, column = delivery.force or dry_run, question.kind == COLUMN
+    files = targets("the column", delivery.output or "release.csv", ".csv", over, *read, column=column)
     if delivery.report is not None:
         options.fresh(check_apart(delivery.report, *read, delivery.output), delivery.force)
     if question.public_prior:

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
-from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
+from fugu.data.files import parquet
+from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn, Table
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
@@ -19,6 +21,8 @@ from fugu.documents.release import PrivatePart, ReleaseDocument
 from fugu.errors import UsageError
 from fugu.guarantee.composition import promise, quote
 from fugu.guarantee.curve import budget_from
+from fugu.publication.column import PARQUET
+from fugu.publication.drafts import Draft
 from fugu.publication.files import Files
 from fugu.releasing.blocks import Block, Text, quoted
 from fugu.shown import Shown
@@ -138,12 +142,13 @@ class Publication(Forecast):
     @cached_property
     def columns(self) -> Mapping[str, list[float] | list[str]]:
         """The published columns: numbers as numbers, names and dates as texts."""
-        with open(self.files.published, encoding="utf-8", newline="") as file:
-            head, *rows = csv.reader(file)
+        texts: dict[str, list[Any]] = {}
+        for _, name, place in Draft(self.files.published, self.files.published, "").parts():
+            for column, cells in _cells_of(place, name).items():
+                texts.setdefault(column, []).extend(cells)
         named = any(isinstance(each, Certificate) and each.noise.names for each in self.certificates.values())
-        texts = {name: [row[k] if row else "" for row in rows] for k, name in enumerate(head)}
         return {
-            name: cells if named or (name in _LABELS and len(head) > 1) else _numbers(cells)
+            name: cells if named or (name in _LABELS and len(texts) > 1) else _numbers(cells)
             for name, cells in texts.items()
         }
 
@@ -188,8 +193,18 @@ def sheet(shown: Forecast) -> Sheet:
     return Sheet(f"{several(len(rows), 'row')} {where}", facts, list(shown.columns), rows, shown.notes, promise=promise)
 
 
-def _numbers(cells: list[str]) -> list[float] | list[str]:
+def _cells_of(place: Path, name: str) -> dict[str, list[Any]]:
+    """The columns of a published file of this name, as they stand."""
+    if name.endswith(PARQUET):
+        table = Table(parquet(place))
+        return {column: table.raw(column).to_list() for column in table.columns}
+    with open(place, encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    return {column: [row[k] if row else "" for row in rows] for k, column in enumerate(head)}
+
+
+def _numbers(cells: list[Any]) -> list[float] | list[str]:
     """Cells as numbers, blank ones as nan; as they are where one is none."""
     with suppress(ValueError):
-        return [float(cell) if cell else math.nan for cell in cells]
+        return [math.nan if cell in ("", None) else float(cell) for cell in cells]
     return cells

@@ -303,7 +303,7 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
         audit = dispatch.sign(going, proved.usable, opened=True)
     if proved.own.opened is not None:
         seen = dispatch.look(
-            proved.own.opened, question.by, lambda: None if known is None else columns.told.open(known)
+            proved.own.opened, question.by, known=lambda: None if known is None else columns.told.open(known)
         )
         going = replace(going, check=seen)
     answer = _spent(dispatch, columns, proved).columns(question.asked)

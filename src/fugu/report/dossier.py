@@ -29,7 +29,8 @@ from fugu.loss.door import shift_delta
 from fugu.mechanism.release import Release
 from fugu.numbers import text
 from fugu.numbers.exact import float_up, read_number
-from fugu.publication.files import Beliefs, Files, Outgoing, drafted
+from fugu.publication.drafts import drafted
+from fugu.publication.files import Beliefs, Files, Outgoing
 from fugu.publication.files import publish as write_files
 from fugu.queries.answer import Answer
 from fugu.queries.records_certificate import RecordsCertificate

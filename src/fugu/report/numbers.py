@@ -40,16 +40,8 @@ def published_numbers(body: Json, file: Path | None, usable: Usable | None) -> J
     Each table has its `title`, `head`, `rows`, how many there are in `all`, and its `figure`; of answers the largest
     `half` width of an interval and the `other` that ordinary privacy would have; of a column how many rows `went` out,
     and how far they are `moved`: half width, average, and how many times as far ordinary privacy would."""
-    named = body["published"][0]
-    if file is None or not _bound(file, named["sha256"]):
-        return {
-            "tables": (),
-            "why": f"{named['name']} was not at hand when this page was made, so its numbers are not shown here.",
-        }
-    if not named["columns"]:
-        return {"tables": (), "why": f"{named['name']} is not a table; its numbers are not shown here."}
-    if file.stat().st_size > _LARGEST:
-        return {"tables": (), "why": f"{named['name']} is too large to be shown here."}
+    if (why := _not_shown(body["published"], file)) or file is None:
+        return {"tables": (), "why": why}
     with open(file, encoding="utf-8", newline="") as lines:
         head, *rows = csv.reader(lines)
     if {_VALUE, _LOW, _HIGH} <= {*head}:
@@ -59,6 +51,20 @@ def published_numbers(body: Json, file: Path | None, usable: Usable | None) -> J
         return {"tables": [_table(", ".join(head[1:]), head, rows)], "left": 0, "why": ""}
     return {"tables": [_column(head[n], [row[n] for row in rows], usable) for n in range(min(len(head), _FIGURES))],
             "left": len(head) - _FIGURES, "why": ""}  # fmt: skip
+
+
+def _not_shown(published: Sequence[Json], file: Path | None) -> str:
+    """Why the numbers of a release are not shown; "" if they are."""
+    named = published[0]
+    if "folder" in named:
+        return f"The numbers are in {len(published)} files of the folder {named['folder']}, and not shown here."
+    if file is None or not _bound(file, named["sha256"]):
+        return f"{named['name']} was not at hand when this page was made, so its numbers are not shown here."
+    if not named["columns"]:
+        return f"{named['name']} is not a table; its numbers are not shown here."
+    if named["name"].endswith(".parquet"):
+        return f"{named['name']} is a Parquet file; its numbers are not shown here."
+    return f"{named['name']} is too large to be shown here." if file.stat().st_size > _LARGEST else ""
 
 
 def _bound(file: Path, sha256: str) -> bool:

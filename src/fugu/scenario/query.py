@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -278,10 +278,15 @@ def require_one_row_each(table: Table, unit: str | None) -> None:
         return
     column = table.exact(unit)
     if column.missing.any() or len({person_of(name) for name in column.values.tolist()}) < len(column):
-        raise RepeatedUnit(
-            f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
-            "one row a unit, or one summary value (such as the mean) a unit"
-        )
+        raise repeated_unit(unit)
+
+
+def repeated_unit(unit: str) -> RepeatedUnit:
+    """What is said of a table in which a person is missing or repeats."""
+    return RepeatedUnit(
+        f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep one "
+        "row a unit, or one summary value (such as the mean) a unit"
+    )
 
 
 def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
@@ -300,6 +305,29 @@ def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...
         raise ColumnNotFound(unit, whole.columns)
     known = schema if unit in schema.fields else schema.with_field(unit, Field("identifier"))
     return persons_of(Table({unit: known.column(unit, whole.raw(unit))}), unit)
+
+
+def people_of(names: Iterable[object]) -> list[str]:
+    """Each name in one spelling; those that are plain letters and digits are spelt so already.
+
+    >>> people_of(["p1", "007", "7", 7.0, "TRUE", "Inf"])
+    ['p1', '7', '7', '7', '1', 'inf']
+    """
+    return [name if type(name) is str and _spelt(name) else person_of(name) for name in names]
+
+
+def _spelt(name: str) -> bool:
+    """Whether a text is one spelling already: a whole number, or letters and digits that spell no number."""
+    if not name.isascii() or not name.isalnum():
+        return False
+    if name.isdigit():
+        return name[0] != "0" and len(name) < 16
+    return name[0].isalpha() and (len(name) > _LONGEST_WORD or name.lower() not in _WORDS)
+
+
+_WORDS = ("inf", "infinity", "true", "false")
+"""Texts of letters that are read as numbers."""
+_LONGEST_WORD = 8
 
 
 def person_of(name: object) -> str:

@@ -4,6 +4,7 @@ published number lies where the reference makes it plausible."""
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -419,32 +420,40 @@ def _cells(certificate: Certificate, stated: Mapping[str, Any], values: Sequence
     return tuple(said for said in found if said is not None)
 
 
-def implausible_column(certificate: Certificate, values: Sequence[str]) -> tuple[str, ...]:
+def implausible_column(certificate: Certificate, cells: Iterable[tuple[object, int]]) -> tuple[str, ...]:
     """The mean of a published column, or the share of each of its categories, beside what the reference's rows give.
 
-    `values`: the published cells as they stand in the file."""
+    `cells`: the published cells as they stand in the file, and how often each occurs in some rows of it."""
     own = holds_private_numbers(certificate.assumptions)
-    if certificate.parts or certificate.dimension > 1 or own or not len(values):
+    if certificate.parts or certificate.dimension > 1 or own:
         return ()
     try:
         found = believed(certificate)
     except NotProvable:
         return ()
+    if found.rows is None:
+        return ()
     name = str((certificate.body.get("query") or {}).get("publish", ""))
     said: list[str | None] = []
-    if found.rows is not None and (names := certificate.noise.names) is not None:
-        for label, share in zip(names, found.published.shares.tolist(), strict=False):
-            ends = plausible_count([(share * found.rows, found.rows)], len(values), 1 / len(values), no_noise)
-            there = sum(value == visible(label) for value in values) / len(values)
-            said.append(beyond(f"the share of {name}={label}", there, ends))
-    elif found.rows is not None:
-        told: Mapping[str, Any] = (certificate.body.get("reading") or {}).get("columns", {}).get(name) or {}
-        dated = Field.of(name, told) if "origin" in told else None  # dates count as days since their origin
-        numbers = np.array([number_of(cell) if dated is None else dated.day(cell) for cell in values])
-        numbers = np.asarray(numbers[np.isfinite(numbers)], dtype=np.float64)
-        law, spread = found.published, math.sqrt(found.value.variance)
-        if len(numbers) and math.isfinite(law.variance):  # noise and chance move the mean, and a drift of the values
-            noise = SIGMAS * math.sqrt(max(law.variance - spread**2, 0.0) / len(numbers))
-            ends = plausible_sum(law.mean, law.mean, spread, 1.0, len(numbers), found.rows, noise)
-            said.append(beyond(f"the mean of {name}", float(numbers.mean()), ends))
+    if (names := certificate.noise.names) is not None:
+        often: Counter[object] = Counter()
+        for cell, times in cells:
+            often[cell] += times
+        rows = often.total()
+        for label, share in zip(names, found.published.shares.tolist(), strict=False) if rows else ():
+            ends = plausible_count([(share * found.rows, found.rows)], rows, 1 / rows, no_noise)
+            said.append(beyond(f"the share of {name}={label}", often[visible(label)] / rows, ends))
+        return tuple(sentence for sentence in said if sentence is not None)
+    told: Mapping[str, Any] = (certificate.body.get("reading") or {}).get("columns", {}).get(name) or {}
+    dated = Field.of(name, told) if "origin" in told else None  # dates count as days since their origin
+    total, rows = 0.0, 0
+    for cell, times in cells:
+        number = number_of(cell) if dated is None else dated.day(cell)
+        if times and math.isfinite(number):
+            total, rows = total + number * times, rows + times
+    law, spread = found.published, math.sqrt(found.value.variance)
+    if rows and math.isfinite(law.variance):  # noise and chance move the mean, and a drift of the values
+        noise = SIGMAS * math.sqrt(max(law.variance - spread**2, 0.0) / rows)
+        ends = plausible_sum(law.mean, law.mean, spread, 1.0, rows, found.rows, noise)
+        said.append(beyond(f"the mean of {name}", total / rows, ends))
     return tuple(sentence for sentence in said if sentence is not None)
