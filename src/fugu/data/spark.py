@@ -122,6 +122,14 @@ _CARRIED = ("NullType", "DayTimeIntervalType", "TimeType", "ArrayType", "MapType
 """Types that are fetched row by row: Spark does not group by some, and has an equality of its own for others."""
 
 
+def is_spark(table: object) -> bool:
+    """Whether this is a frame of a classic Spark session, by its type: nothing is asked of the table itself."""
+    return type(table).__module__ == "pyspark.sql.classic.dataframe"
+
+
+_FAILED = "the Spark frame could not give the columns ({}); run it alone to see why"
+
+
 def settled(table: Any, texts: Collection[int]) -> Any:
     """An Arrow table or batch that came from a frame that is `ByPlace`: texts as texts, moments in UTC."""
     import pyarrow as pa
@@ -151,13 +159,9 @@ def _decoded(column: Any) -> Any:
         return pa.array(words, type=pa.large_string()).take(coded.indices)
 
 
-def asked(run: Callable[[], T]) -> T:
+def asked(run: Callable[[], T], failed: str = _FAILED) -> T:
     """What Spark gives; what it raises may quote a cell, and is not passed on."""
     try:
         return run()
-    except BadTable:
-        raise
     except Exception as error:
-        raise BadTable(
-            f"the Spark frame could not give the columns ({type(error).__name__}); run it alone to see why"
-        ) from None
+        raise BadTable(failed.format(type(error).__name__)) from None

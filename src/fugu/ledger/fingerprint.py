@@ -350,9 +350,13 @@ class Gathered:
 
     def add(self, columns: Mapping[str, Any]) -> None:
         """Further rows, in all columns of the table."""
+        self.add_bits({name: cells(columns[name]) for name in columns})
+
+    def add_bits(self, columns: Mapping[str, Bits]) -> None:
+        """Further rows, of which each cell is 64 bits already: whoever reads the cells need not be who gathers."""
         rows: Bits | None = None
         for name in sorted(columns):
-            bits = cells(columns[name])
+            bits = columns[name]
             part = _mixed(bits ^ np.uint64(_of_text(f"column {name}")))
             rows = part if rows is None or len(rows) != len(part) else rows + part
             self._columns.setdefault(name, Words()).add(bits)

@@ -26,7 +26,7 @@ from fugu.ledger.gathering import Names, Words
 from fugu.mechanism import Mechanism
 from fugu.mechanism.drawing import BLOCK, ColumnDraw, Distinct, arrow_array
 from fugu.progress import report
-from fugu.publication.drafts import Content
+from fugu.publication.drafts import Content, Draft
 from fugu.scenario.query import ColumnQuery, people_of, repeated_unit
 from fugu.visible import visible
 
@@ -48,6 +48,8 @@ class OpenedColumn:
     rows: tuple[int, ...]
     sample: Private
     marks: Marks | None
+    digest: None = None
+    """Files are committed to by their bytes."""
 
     def __len__(self) -> int:
         return sum(self.rows)
@@ -66,7 +68,7 @@ class OpenedColumn:
         parts = Parts.of(path, schema.dialect)
         public = [] if unit is None else [unit]
         require_columns(parts.columns, (query.publish, *public))
-        people = None if unit is None else _People(unit)
+        people = None if unit is None else People(unit)
         gathered, sample = Gathered() if marked else None, _Sample()
         twin: list[NDArray[np.float64]] | None = None if context.public_prior else []
         rows: list[int] = []
@@ -125,6 +127,10 @@ class OpenedColumn:
     def published_rows(self, target: Path, folder: bool) -> dict[str, int]:
         """How many rows each of them has."""
         return dict(zip(self.names(target, folder), self._cut(folder), strict=True))
+
+    def rows_of(self, draft: Draft) -> dict[str, int]:
+        """The same for files that were drawn."""
+        return self.published_rows(draft.target, draft.file.is_dir())
 
     def _cut(self, folder: bool) -> tuple[int, ...]:
         return self.rows if folder else (len(self),)
@@ -194,7 +200,7 @@ class _Sample:
         return open_private(whole, schema, names, public)
 
 
-class _People:
+class People:
     """Who is in a table, and that everybody is in it once."""
 
     def __init__(self, unit: str) -> None:

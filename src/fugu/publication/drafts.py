@@ -50,6 +50,16 @@ class Content:
         text = stated if isinstance(stated, str) else csv_text(shown_columns(stated))
         return Content([("", partial(_told, text))])
 
+    def fill(self, place: Path) -> list[tuple[str, str]]:
+        """Write the parts into a folder; the name and the SHA-256 of each."""
+        lines = []
+        for name, write in self.parts:
+            with writing(place / name) as file:
+                out = Digested(file.buffer)
+                write(cast(BinaryIO, out))
+            lines.append((name, out.sha256))
+        return lines
+
     @staticmethod
     def at(place: Path) -> Content:
         """What lies there."""
@@ -163,16 +173,11 @@ def put(content: Content, target: Path, named: Callable[[str], str]) -> tuple[Pa
         ((_, write),) = content.parts
         place = target.with_name(named(""))
         with writing(place, private=True, named=lambda: target.with_name(named(out.sha256))) as file:
-            out = _Digested(file.buffer)
+            out = Digested(file.buffer)
             write(cast(BinaryIO, out))
         return target.with_name(named(out.sha256)), out.sha256
-    lines = []
     with staged(target.with_name(named(secrets.token_hex(32)))) as place:
-        for name, write in content.parts:
-            with writing(place / name) as file:
-                out = _Digested(file.buffer)
-                write(cast(BinaryIO, out))
-            lines.append((name, out.sha256))
+        lines = content.fill(place)
     sha256 = hashlib.sha256("".join(f"{digest}  {name}\n" for name, digest in sorted(lines)).encode()).hexdigest()
     whole = target.with_name(named(sha256))
     os.rename(place, whole)
@@ -180,7 +185,7 @@ def put(content: Content, target: Path, named: Callable[[str], str]) -> tuple[Pa
 
 
 @final
-class _Digested(io.RawIOBase):
+class Digested(io.RawIOBase):
     """A file that is written from beginning to end, and what its SHA-256 is so far."""
 
     def __init__(self, file: BinaryIO) -> None:

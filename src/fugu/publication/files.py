@@ -154,7 +154,8 @@ class Outgoing:
     form under "what"; None for a predicate in code, whose `words` are then all there is. `skipped`: secrets of which
     nothing is promised; None if that is not known. `ledger`: the entry that was charged, None if there is none.
     `basis`: before the table is opened, for how many rows and whose groups it is. `check`: what the owner saw of the
-    table, which goes into the private part alone."""
+    table, which goes into the private part alone. `marks`: of a frame, which has no file, the digest of its rows, by
+    which a ledger knows it: committed to in place of a file."""
 
     certificates: Mapping[str, Document]
     table: PathLike
@@ -167,6 +168,7 @@ class Outgoing:
     ledger: Json | None = None
     basis: str = ""
     check: Json | None = None
+    marks: str | None = None
 
 
 def published_file(
@@ -189,7 +191,7 @@ def issue(going: Outgoing, published: Sequence[Json]) -> tuple[ReleaseDocument, 
     salt, reference_salt, own = new_salt(), new_salt(), going.beliefs.own_table
     stated = [{"group": group, "certificate": found.body} for group, found in going.certificates.items()]
     beliefs_salt = new_salt() if own else None
-    commitment = commit_table(going.table, salt)
+    commitment = commit_table(going.table, salt) if going.marks is None else commit_text(going.marks, salt)
     withheld = None if beliefs_salt is None else {"commitment": commit_text(canonical_json(stated), beliefs_salt)}
     body = {
         **_said(going, reference_salt), "date": datetime.now(UTC).isoformat(timespec="seconds"),

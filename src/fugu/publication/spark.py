@@ -3,19 +3,31 @@ there and charged."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, final
+from typing import Any, cast, final
+
+import numpy as np
 
 from fugu._version import __version__
+from fugu.data.frame import Table
+from fugu.data.parts import CHANGED
+from fugu.data.private import Private, open_private, require_columns
+from fugu.data.schema import Schema
 from fugu.data.spark import SparkColumns, asked, settled
 from fugu.errors import BadTable, MissingExtra, UsageError
+from fugu.files import discard, give_name
+from fugu.ledger.fingerprint import Gathered, Marks, cells, rows_digest
+from fugu.mechanism import Mechanism
 from fugu.mechanism.drawing import ColumnDraw
+from fugu.publication.column import LOOKED, People
+from fugu.publication.drafts import PENDING, Content, Digested, Draft
+from fugu.scenario.query import ColumnQuery
 
 # A task of Spark may run twice: it failed and is tried again, it is slow and another one races it, its executor is
 # lost. Every attempt draws anew, with the bits of the operating system of the machine where it runs; no bits are kept
@@ -28,6 +40,10 @@ from fugu.mechanism.drawing import ColumnDraw
 
 _GROUP = 2**18
 """Rows of a group of rows in a Parquet file."""
+_NOT_DRAWN = (
+    "Spark could not draw the column ({}): its log says why. Nothing of it can be read, and the same release again "
+    "costs nothing more. Every executor needs fugu, and the folder of the output under the same path, as the same user"
+)
 _TOLD = "part int, file string, sha256 string, size long, rows long"
 
 
@@ -87,13 +103,14 @@ class Attempt:
         # made in a folder that is there: an executor that does not see it fails, and an attempt that is late makes none
         with open(os.open(Path(self.folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             out = Digested(file)
+            sink = pa.PythonFile(out, mode="w")
             for batch in batches:
                 if not batch.num_rows:
                     continue
                 private = settled(batch, self.texts)
                 held.append(self.draw.arrow(pa.RecordBatch.from_arrays(private.columns, names=[self.draw.name])))
                 rows, waiting = rows + batch.num_rows, waiting + batch.num_rows
-                writer = writer or pq.ParquetWriter(out, held[0].schema)
+                writer = writer or pq.ParquetWriter(sink, held[0].schema)
                 if waiting >= _GROUP:
                     writer.write_table(pa.Table.from_batches(held))
                     held, waiting = [], 0
@@ -105,34 +122,7 @@ class Attempt:
             writer.close()
             file.flush()
             os.fsync(file.fileno())
-        return DrawnPart(part, name, out.hash.hexdigest(), out.size, rows)
-
-
-@final
-class Digested:
-    """A file that is written from beginning to end, with the SHA-256 of what is in it."""
-
-    closed = False
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.file, self.hash, self.size = file, hashlib.sha256(), 0
-
-    def write(self, some: Any) -> int:
-        """Further bytes."""
-        raw = memoryview(some)
-        self.hash.update(raw)
-        self.size += raw.nbytes
-        return self.file.write(raw)
-
-    def tell(self) -> int:
-        """How many there are."""
-        return self.size
-
-    def flush(self) -> None:
-        """Nothing: the file is closed before anybody is told of it."""
-
-    def close(self) -> None:
-        """Nothing: whoever opened the file closes it."""
+        return DrawnPart(part, name, out.sha256, out.tell(), rows)
 
 
 def require_frame(frame: Any) -> None:
@@ -150,12 +140,6 @@ def draw_parts(frame: Any, draw: ColumnDraw, attempts: Path, parts: Path) -> tup
     `attempts`, `parts`: empty folders beside each other, for their owner alone, which every executor sees under the
     same path. What was drawn and is no part stays in `attempts`, and goes with it. `BadTable` if a task fails as often
     as Spark tries it, and for a frame without rows."""
-    try:
-        import pyarrow as pa  # noqa: F401
-    except ImportError:
-        raise MissingExtra(
-            "a column of a Spark frame is drawn with pyarrow: pip install 'fugu-privacy[spark]'"
-        ) from None
     if any(stat.S_IMODE(place.stat().st_mode) & 0o077 for place in (attempts, parts)):
         raise UsageError(
             f"{str(parts.parent)!r} lies on a file system that keeps no permissions, so others could read what was "
@@ -163,7 +147,7 @@ def draw_parts(frame: Any, draw: ColumnDraw, attempts: Path, parts: Path) -> tup
         )
     keyed = SparkColumns(frame).keyed((draw.name,))
     run = Attempt(draw, str(attempts.absolute()), keyed.texts)
-    told = asked(lambda: keyed.frame.mapInArrow(run.__call__, _TOLD).collect())
+    told = asked(lambda: keyed.frame.mapInArrow(run.__call__, _TOLD).collect(), _NOT_DRAWN)
     drawn = sorted((DrawnPart(**row.asDict()) for row in told), key=lambda part: part.part)
     if len({part.part for part in drawn}) < len(drawn):
         raise BadTable(
@@ -175,5 +159,123 @@ def draw_parts(frame: Any, draw: ColumnDraw, attempts: Path, parts: Path) -> tup
         file = attempts / part.file
         if file.stat().st_size != part.size:
             raise BadTable("a part is not as its executor wrote it: the executors write to another disk, or it is full")
-        os.rename(file, parts / part.name)
+        os.rename(file, parts / part.file)
+        give_name(parts / part.file, parts / part.name)  # as readable as any file, once the folder is
     return tuple(drawn)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class CellBits:
+    """What an executor runs where a ledger is to know the table again: each cell as the 64 bits that stand for it."""
+
+    names: tuple[str, ...]
+    texts: frozenset[int]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The columns b0, b1, ... of whole numbers."""
+        import pyarrow as pa
+
+        for batch in batches:
+            table = settled(pa.Table.from_batches([batch]), self.texts)
+            raw = Table({f"b{k}": column for k, column in enumerate(table.columns)})
+            found = [pa.array(cells(raw.raw(name)).view(np.int64)) for name in raw.columns]
+            yield pa.RecordBatch.from_arrays(found, names=list(raw.columns))
+
+
+def gathered(frame: Any) -> Gathered:
+    """What a ledger recognises a frame by: the same as of the same rows in a file. The digests of its cells come here,
+    eight bytes each, and no cell does."""
+    source = SparkColumns(frame)
+    keyed, found = source.keyed(source.names), Gathered()
+    run = CellBits(source.names, keyed.texts)
+    kinds = ", ".join(f"b{k} long" for k in range(len(source.names)))
+    table = asked(lambda: keyed.frame.mapInArrow(run.__call__, kinds).toArrow())
+    found.add_bits(
+        {name: table.column(k).to_numpy().view(np.uint64) for k, name in enumerate(source.names)},
+    )
+    return found
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenedFrame:
+    """A private frame, opened for one mechanism, and all that is looked at before its column is drawn.
+
+    `rows`: how many it has; `sample`: some of them, for the owner's eyes; `marks`: what a ledger recognises it by;
+    `digest`: of all its rows, in whatever order."""
+
+    mechanism: Mechanism
+    frame: Any
+    rows: int
+    sample: Private
+    marks: Marks
+    digest: str
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @staticmethod
+    def of(mechanism: Mechanism, frame: Any) -> OpenedFrame:
+        """Open the frame and look at all of it. Refused for what is public: a column that is not there, a unit that is
+        missing or repeats, the very reference as the table; and a frame that has other cells every time it runs."""
+        if find_spec("pyarrow") is None:
+            raise MissingExtra("a Spark frame is released with pyarrow: pip install 'fugu-privacy[spark]'")
+        context = mechanism.context
+        unit, schema = context.person, Schema.from_json(cast(Any, context.schema))
+        query, public = ColumnQuery.from_json(cast(Any, context.query)), () if unit is None else (unit,)
+        require_columns(SparkColumns(frame).names, (query.publish, *public))
+        require_frame(frame)
+        marks = gathered(frame)
+        rows = 0 if marks.rows is None else len(marks.rows)
+        people = None if unit is None else People(unit)
+        if people is not None:
+            people.add(open_private(Table(frame).select(public), schema, (), public))
+            people.require_one_row_each()
+        if not context.public_prior and rows == context.reference_rows:
+            private = open_private(Table(frame).select([query.publish]), schema, [query.publish])
+            mechanism.require_other(query.of_private(private))
+        shown = open_private(frame.limit(LOOKED), schema, [query.publish], public)
+        persons = None if people is None else people.names
+        return OpenedFrame(mechanism, frame, rows, shown, marks.marks(persons, dict), rows_digest(marks.rows) or "")
+
+    def content(self, target: Path, folder: bool, *, allow_no_noise: bool) -> Content:
+        """What is published, drawn when it is written, once. `BadTable` where the frame has other rows than before."""
+        del target, folder
+        return DrawnContent((), True, opened=self, draw=self.mechanism.column_draw(allow_no_noise=allow_no_noise))
+
+    def rows_of(self, draft: Draft) -> dict[str, int]:
+        """How many rows each part of a draft has."""
+        import pyarrow.parquet as pq
+
+        return {name: pq.read_metadata(place).num_rows for _, name, place in draft.parts()}
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class DrawnContent(Content):
+    """The parts that Spark draws."""
+
+    opened: OpenedFrame
+    draw: ColumnDraw
+
+    def fill(self, place: Path) -> list[tuple[str, str]]:
+        """Draw the column into a folder: see `draw_parts`. What attempts left is gone when this ends, however it does;
+        of a process that is killed, when the next one begins."""
+        attempts = _beside(place)
+        attempts.mkdir(mode=0o700)
+        try:
+            parts = draw_parts(self.opened.frame, self.draw, attempts, place)
+        finally:
+            late = _beside(place)
+            os.rename(attempts, late)  # whoever writes there now finds no folder
+            discard(late)
+        if sum(part.rows for part in parts) != len(self.opened):
+            raise BadTable(CHANGED)
+        return [(part.name, part.sha256) for part in parts]
+
+
+def _beside(place: Path) -> Path:
+    """Another hidden folder of the same release, which is swept away with its drafts."""
+    stem, _, digits = place.name.removesuffix(PENDING).rpartition(".")
+    return place.with_name(f"{stem}.{secrets.token_hex(len(digits) // 2)}{PENDING}")

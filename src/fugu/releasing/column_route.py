@@ -24,6 +24,7 @@ from fugu.progress import stage
 from fugu.publication.column import OpenedColumn
 from fugu.publication.drafts import drafted
 from fugu.publication.releasing import drawn_once
+from fugu.publication.spark import OpenedFrame
 from fugu.question import Question
 from fugu.releasing import options
 from fugu.releasing.blocks import CAUTION, Block, Text, sentences
@@ -35,6 +36,10 @@ from fugu.utility.told import called_exactly, figures
 from fugu.utility.usable import EXACT, ROW_BY_ROW, UNKNOWN, RowsFor, Usable
 from fugu.visible import Json, several
 
+ON_EXECUTORS = (
+    "the column was drawn by the executors of a Spark cluster, with the random bits of their operating systems, each "
+    "row once; nobody else reads their memory and disks, or the hidden folder where attempts lie that were not released"
+)
 _SHOWN = 12
 """Values that are listed by name; more are counted."""
 
@@ -190,6 +195,8 @@ def release_column(dispatch: Dispatch) -> Forecast:
     with dispatch.listener.working("fitting beliefs"):
         known = dispatch.known
         scenario = scenario_of(question, dispatch.table if known is None else known, own=own)
+        if dispatch.frame is not None:
+            scenario = replace(scenario, assumptions=(*scenario.assumptions, ON_EXECUTORS))
         stage("the least noise")
         mechanism = made(question, scenario, options.budget(question.epsilon, question.delta, question.alpha))
         if not mechanism.noise.released:
@@ -215,7 +222,8 @@ def release_column(dispatch: Dispatch) -> Forecast:
         return dry.forecast(summary(rows.number, weak, usable), said, {"": mechanism.certificate}, usable)
     opened = _opened(dispatch, mechanism)
     rows.require(size := len(opened))
-    going = replace(going, rows=size, basis="", check=dispatch.look(opened.sample, question.unit, size))
+    seen, digest = dispatch.look(opened.sample, question.unit, size), opened.digest
+    going = replace(going, rows=size, basis="", check=seen, marks=digest)
     target, folder = dispatch.files.published, dispatch.files.folder
     with dispatch.listener.working(f"drawing {several(size, 'value')}"):
         content = partial(opened.content, target, folder, allow_no_noise=question.allow_no_noise)
@@ -229,16 +237,20 @@ def release_column(dispatch: Dispatch) -> Forecast:
         return dispatch.published(
             going, {publish: labels}, {**summary(size, weak), "implausible": list(implausible)},
             (*described(mechanism, publish, size), *sentences(remarks, CAUTION)), audit, remarks=remarks, draft=draft,
-            rows=opened.published_rows(target, folder),
+            rows=opened.rows_of(draft),
         )  # fmt: skip
 
 
-def _opened(dispatch: Dispatch, mechanism: Mechanism) -> OpenedColumn:
+def _opened(dispatch: Dispatch, mechanism: Mechanism) -> OpenedColumn | OpenedFrame:
     """The column of the private table; what is refused whatever it holds is refused before it is opened."""
     if not dispatch.question.allow_no_noise:
         mechanism.require_noise()
     with dispatch.listener.working("opening the private table"):
-        opened = OpenedColumn.of(mechanism, dispatch.table, dispatch.account is not None)
+        if dispatch.frame is not None:
+            opened: OpenedColumn | OpenedFrame = OpenedFrame.of(mechanism, dispatch.frame)
+        else:
+            opened = OpenedColumn.of(mechanism, dispatch.table, dispatch.account is not None)
     if len(opened) == 0:
-        raise BadTable(f"{file_name(dispatch.table)!r} has no rows, so there is nothing to release")
+        table = file_name(dispatch.table) if dispatch.frame is None else dispatch.data
+        raise BadTable(f"{table!r} has no rows, so there is nothing to release")
     return opened

@@ -63,7 +63,7 @@ class Dispatch:
 
     `account`: what is charged, None for nothing; `data`: the name of the table in ledger and certificate; `delivery`:
     what is made before and after the draw; `listener`: who is told what before that; `why`: why by the law route, where
-    nobody asked for that."""
+    nobody asked for that; `frame`: the private table, where it is a Spark frame and no file."""
 
     question: Question
     account: ReleaseAccount | None
@@ -72,6 +72,7 @@ class Dispatch:
     delivery: Delivery
     listener: Listener
     why: str = ""
+    frame: Any = None
 
     @property
     def rehearses(self) -> bool:
@@ -332,10 +333,12 @@ def ready(files: Files, account: ReleaseAccount | None, *, named: bool = True) -
 
 
 def dispatched(
-    question: Question, books: Booking, delivery: Delivery, listener: Listener, total: Guarantee | None = None
-) -> Forecast:
+    question: Question, books: Booking, delivery: Delivery, listener: Listener, total: Guarantee | None = None,
+    frame: Any = None,
+) -> Forecast:  # fmt: skip
     """What becomes of a question; of a dry run, what would. What is wrong is found before anything is charged; a dry
-    run ends before the table is opened. `total`: the budget of all requests, where the books do not say it in words."""
+    run ends before the table is opened. `total`: the budget of all requests, where the books do not say it in words.
+    `frame`: a Spark frame, in the place of a file."""
     dry_run = delivery.dry_run
     require_complete(question, delivery)
     _check_sources(question)
@@ -364,7 +367,7 @@ def dispatched(
     public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
     now, before = (question.told(*public, said) for said in named(question.query, question.sequential))
     account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
-    dispatch = Dispatch(question, account, files, data, delivery, listener)
+    dispatch = Dispatch(question, account, files, data, delivery, listener, frame=frame)
     if (known := dispatch.before(account, named=question.query is None or question.sequential)) is not None:
         return known
     if account is None and not dry_run:

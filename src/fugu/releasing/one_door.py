@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, overload
 
+from fugu.data.frame import FrameLike
+from fugu.data.spark import is_spark
 from fugu.errors import FuguError, UnknownName, UsageError
 from fugu.ledger import Ledger
 from fugu.ledger.keys import LedgerLike
-from fugu.question import Question, facts
+from fugu.question import COLUMN, Question, facts
 from fugu.releasing.blocks import Notes
 from fugu.releasing.complete import require_complete
 from fugu.releasing.dispatch import dispatched
@@ -26,20 +28,22 @@ Plan = Question | PathLike | Mapping[str, Any]
 
 @overload
 def release(
-    plan: Plan, table: PathLike | None = None, out: PathLike | None = None, ledger: LedgerLike | Ledger = None, *,
+    plan: Plan, table: PathLike | FrameLike | None = None, out: PathLike | None = None,
+    ledger: LedgerLike | Ledger = None, *,
     data: str | None = None, request: str | None = None, other_people: tuple[str, ...] = (),
     dry_run: Literal[False] = False, report: PathLike | None = None, attack: bool = False, check: bool = True,
     force: bool = False,
 ) -> Publication: ...  # fmt: skip
 @overload
 def release(
-    plan: Plan, table: PathLike | None = None, out: PathLike | None = None, ledger: LedgerLike | Ledger = None, *,
+    plan: Plan, table: PathLike | FrameLike | None = None, out: PathLike | None = None,
+    ledger: LedgerLike | Ledger = None, *,
     dry_run: Literal[True], data: str | None = None, request: str | None = None, other_people: tuple[str, ...] = (),
     report: PathLike | None = None, attack: bool = False, check: bool = True, force: bool = False,
 ) -> Forecast: ...  # fmt: skip
 def release(
     plan: Plan,
-    table: PathLike | None = None,
+    table: PathLike | FrameLike | None = None,
     out: PathLike | None = None,
     ledger: LedgerLike | Ledger = None,
     *,
@@ -62,8 +66,9 @@ def release(
 
     - `plan`: a `Question`, a dict of its fields, or the path of a scenario file, which may name the table, the output
       and the ledger as well; what is given here overrides it.
-    - `table`: the file of the private table; the release commits to its bytes, so a frame is saved first. `out`: where
-      the published numbers go, a name that ends in .csv; the other files lie beside it.
+    - `table`: the file of the private table; the release commits to its bytes, so a frame is saved first. A column
+      may be of a Spark frame, which is drawn where its rows are (docs/scale.md). `out`: where the published numbers
+      go, a name that ends in .csv; of a Spark frame, a new folder. The other files lie beside it.
     - `ledger`: the file, or the `Ledger`, that is charged; None for the user's own (`FUGU_LEDGER`, else the platform's
       data folder); False for none, which the release says. `data`: the name of the table in it, that of the file unless
       given. `request`: a name for what is asked, by default a digest of it. `other_people`: data sets of the ledger
@@ -90,8 +95,9 @@ def release(
     with in_python():
         question, books, delivery = read_plan(plan)
         total = None
+        frame = table if is_spark(table) else None
         if table is not None:
-            question = replace(question, table=_path("table", table, _NO_FRAME))
+            question = replace(question, table="" if is_spark(table) else _path("table", table, _NO_FRAME))
         if isinstance(ledger, Ledger):
             if data not in (None, ledger.data):
                 raise UsageError(f"the ledger is for data {ledger.data!r}; give its file for another data set")
@@ -102,13 +108,15 @@ def release(
             books = replace(books, ledger=place, no_ledger=ledger is False)
         given: dict[str, Any] = {"data": data, "request": request, "other_people": list(other_people) or None}
         books = replace(books, **{name: value for name, value in given.items() if value is not None})
+        if frame is not None:
+            out = _of_a_frame(question, books, out, dry_run)
         delivery = replace(
             delivery, output=delivery.output if out is None else _path("out", out), dry_run=dry_run,
             report=None if report is None else _path("report", report), attack=attack, no_check=not check, force=force,
         )  # fmt: skip
         require_complete(question, delivery, python=True)
         notes = Notes()
-        went = dispatched(question, books, delivery, notes, total)
+        went = dispatched(question, books, delivery, notes, total, frame)
         return replace(went, notes=tuple(notes.texts))
 
 
@@ -123,6 +131,22 @@ def read_plan(plan: Plan) -> tuple[Question, Booking, Delivery]:
         return Question(**plan), Booking(), Delivery()
     values = ScenarioFile.load(_path("plan", plan, ", a Question or a dict of its fields")).options("release", RELEASED)
     return filled(Question, values), filled(Booking, values), filled(Delivery, values)
+
+
+def _of_a_frame(question: Question, books: Booking, out: PathLike | None, dry_run: bool) -> str:
+    """The folder that a column of a Spark frame goes into; refused is what else a release could ask of one."""
+    if question.kind != COLUMN:
+        raise UsageError(
+            "of a Spark frame only a column goes out with files; ask statistics in a Session, which counts them in "
+            "Spark and writes no files"
+        )
+    if question.reference is None:
+        raise UsageError("a column of a Spark frame takes its beliefs from a reference: give reference=REF")
+    if books.data is None:
+        raise UsageError("a frame has no name: give data=NAME, by which ledger and certificate know it")
+    if out is None and not dry_run:
+        raise UsageError("a column of a Spark frame goes out as a folder of parts: give out=FOLDER")
+    return f"{_path('out', out or 'release').rstrip('/')}/"
 
 
 _NO_FRAME = ", to whose bytes a release commits; save a frame first, or ask it in a Session, which writes no files"
