@@ -128,7 +128,7 @@ def test_an_own_ledger_that_cannot_be_written_is_an_error_and_not_left_out(folde
 
 def test_a_release_that_was_cut_short_is_finished_with_its_own_draw(folder, monkeypatch):
     """Killed between the charge and the file's name: the same request publishes what was drawn, not a second draw."""
-    monkeypatch.setattr("fugu.publication.files.Draft.publish", lambda self: (_ for _ in ()).throw(ZeroDivisionError))
+    monkeypatch.setattr("fugu.publication.drafts.Draft.publish", lambda self: (_ for _ in ()).throw(ZeroDivisionError))
     with pytest.raises(ZeroDivisionError):
         release(folder)
     monkeypatch.undo()

@@ -9,8 +9,8 @@ import pytest
 
 from fugu.documents.release import file_sha256
 from fugu.errors import UsageError
-from fugu.publication import files
-from fugu.publication.files import Draft, drafted
+from fugu.publication import drafts as files
+from fugu.publication.drafts import Draft, drafted
 from release_files import beside, checks, prepared, released
 
 STEPS = {
@@ -18,7 +18,7 @@ STEPS = {
     "the private part": "fugu.publication.files.writing",
     "the document": "fugu.documents.document.write_text",
     "the page": "fugu.publication.files.write_text",
-    "the name": "fugu.publication.files.give_name",
+    "the name": "fugu.publication.drafts.give_name",
 }
 CUTS = [("column", step) for step in STEPS]
 CUTS += [(kind, step) for kind in ("groups", "sequence", "model") for step in STEPS if step != "the page"]

@@ -16,7 +16,7 @@ import pytest
 
 from fugu.documents.release import file_sha256
 from fugu.ledger import Books, books
-from fugu.publication import files
+from fugu.publication import drafts as files
 from hunting import search
 from release_files import beside, checks, command, prepared, released
 

@@ -56,7 +56,8 @@ def verify(
         raise UsageError("--within is about beliefs near those in the certificate; give it without --against")
     for name, path in {**given, "against": against}.items():
         streamed = path == STREAM and name in ("reference", "data", "against")
-        if path is not None and not streamed and not Path(path).is_file():
+        place, folder = Path(path or ""), name in ("published", "data")
+        if path is not None and not streamed and not (place.is_file() or (folder and place.is_dir())):
             raise UsageError(f"{path!r} is not a file")
     found = find(certificate)
     nearby = None
