@@ -26,7 +26,6 @@ def pytest_collection_modifyitems(items):
     why = missing()
     for item in items:
         if Path(item.fspath).is_relative_to(HERE):
-            item.add_marker(pytest.mark.xdist_group("spark"))
             item.add_marker(pytest.mark.filterwarnings("ignore::FutureWarning:pyspark"))
             item.add_marker(pytest.mark.filterwarnings("ignore:.*pandas >= 3:FutureWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))

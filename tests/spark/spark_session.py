@@ -6,7 +6,7 @@ import os
 import sys
 
 
-def session(folder, **more):
+def session(folder, master="local[2,4]", **more):
     """`local[2,4]`: two threads, four attempts at a task. `more`: settings, with underscores for dots."""
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -25,7 +25,7 @@ def session(folder, **more):
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{quiet}",
         **{name.replace("_", "."): value for name, value in more.items()},
     }  # fmt: skip
-    made = SparkSession.builder.master("local[2,4]").appName("fugu tests")
+    made = SparkSession.builder.master(master).appName("fugu tests")
     for name, value in settings.items():
         made = made.config(name, value)
     return made.getOrCreate()

@@ -56,7 +56,9 @@ def test_every_row_is_drawn_once_in_the_order_of_the_frame(spark, place):
     assert [part.rows for part in parts] == [1000] * 4 and len(drawn) == 4000
     assert np.mean(drawn == np.arange(4000) % 2 * 5) > 0.5  # an epsilon that hides little shows the order
     assert not list((place / "attempts").iterdir())
-    assert {file.stat().st_mode & 0o777 for file in (place / "parts").iterdir()} == {0o600}
+    mask = os.umask(0o077)
+    os.umask(mask)
+    assert {file.stat().st_mode & 0o777 for file in (place / "parts").iterdir()} == {0o666 & ~mask}
 
 
 def test_the_digest_is_that_of_the_file(spark, place):
@@ -107,7 +109,7 @@ def test_a_task_that_always_fails_leaves_no_part_and_quotes_nothing(spark, place
 
     made = drawing.Attempt
     monkeypatch.setattr(drawing, "Attempt", lambda *given: Breaking(made(*given), always))
-    with pytest.raises(BadTable, match="could not give the columns") as refusal:
+    with pytest.raises(BadTable, match="could not draw the column") as refusal:
         draw_into(place, spark.range(10).selectExpr("id % 6 AS v"), column_draw())
     assert "4711" not in str(refusal.value) and not list((place / "parts").iterdir())
 
@@ -149,3 +151,71 @@ def test_equal_rows_get_other_noise_in_every_task_and_attempt(spark, place):
     assert len({tuple(rows) for rows in drawn.tolist()}) == 8
     agree = [float(np.mean(drawn[i] == drawn[j])) for i in range(8) for j in range(i)]
     assert max(agree) < 0.2  # by chance alone
+
+
+class Racing(Breaking):
+    """Two attempts at one partition, of which the driver is told of the second; the first ends long after it."""
+
+    def __call__(self, batches):
+        held = list(batches)
+        list(self.run(iter(held)))
+        yield from self.run(iter(held))
+
+
+def test_of_two_attempts_that_race_one_is_read(spark, place, monkeypatch):
+    made = drawing.Attempt
+    monkeypatch.setattr(drawing, "Attempt", lambda *given: Racing(made(*given), None))
+    parts = draw_into(place, spark.range(0, 3000, 1, 3).selectExpr("id % 6 AS v"), column_draw())
+    assert [part.rows for part in parts] == [1000] * 3 and len(rows_in(place)) == 3000
+    assert len(list((place / "attempts").iterdir())) == 3
+
+
+class Keyed:
+    """A draw whose bits are those of the partition and the batch: for tests alone."""
+
+    def __init__(self, draw):
+        self.draw, self.name, self.batch = draw, draw.name, 0
+
+    def arrow(self, batch):
+        from pyspark import TaskContext
+
+        from fugu.noise.bits import RngBits
+
+        self.batch += 1
+        key = np.random.default_rng([TaskContext.get().partitionId(), self.batch])
+        return self.draw.arrow(batch, RngBits(key))
+
+
+class Leaking(Keyed):
+    """The wrong version: what a batch holds decides how it is read."""
+
+    def arrow(self, batch):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        moved = pc.subtract(batch.column(0), pc.min(batch.column(0)))
+        return super().arrow(pa.RecordBatch.from_arrays([moved], names=batch.schema.names))
+
+
+@pytest.mark.parametrize("kind", [Keyed, Leaking])
+def test_one_row_moves_no_other_row_and_no_other_part(spark, tmp_path, kind):
+    was = spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "50")
+    draw, found = column_draw(), []
+    try:
+        for number, cell in enumerate(("2", "0", "5", "-100000", "NULL")):
+            words = f"CASE WHEN id = 333 THEN {cell} ELSE id % 5 + 1 END AS v"
+            for name in ("attempts", "parts"):
+                (tmp_path / f"{number}" / name).mkdir(mode=0o700, parents=True)
+            frame = spark.range(0, 600, 1, 3).selectExpr(words)
+            told = draw_into(tmp_path / f"{number}", frame, kind(draw))
+            found.append(([part.sha256 for part in told], rows_in(tmp_path / f"{number}")))
+    finally:
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", was)
+    (parts, rows), *others = found
+    alone = all(
+        [own for k, own in enumerate(again) if k != 1] == [parts[0], parts[2]]
+        and np.array_equal(np.delete(moved, 333), np.delete(rows, 333))
+        for again, moved in others
+    )
+    assert alone == (kind is Keyed)

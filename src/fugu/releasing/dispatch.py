@@ -342,7 +342,7 @@ def dispatched(
     dry_run = delivery.dry_run
     require_complete(question, delivery)
     _check_sources(question)
-    read = (question.table, question.reference, books.ledger, question.schema)
+    read = (question.table or None, question.reference, books.ledger, question.schema)
     over, column = delivery.force or dry_run, question.kind == COLUMN
     files = targets("the column", delivery.output or "release.csv", ".csv", over, *read, column=column)
     if delivery.report is not None:
