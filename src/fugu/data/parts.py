@@ -173,9 +173,13 @@ class _Texts(Mapping[str, Raw]):
     def __getitem__(self, name: str) -> Raw:
         if name not in self._known:
             column = self._cells[name]
-            place = {cell: k for k, cell in enumerate(dict.fromkeys(column))}
-            codes = np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=len(column))
-            self._known[name] = Raw(cells=list(place), codes=codes)
+            cells = list(dict.fromkeys(column))
+            place = dict(zip(cells, range(len(cells)), strict=True))
+            alike = len(cells) == len(column)
+            codes = (
+                np.arange(len(column)) if alike else np.fromiter(map(place.__getitem__, column), np.int64, len(column))
+            )
+            self._known[name] = Raw(cells=cells, codes=codes)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -316,6 +316,8 @@ _MISSING = np.uint64(0x9AE16A3B2F90404F)
 _SHORT = dict.fromkeys(("", "na", "n/a", "null", "none", "nat", "<na>"), "") | {"true": "true", "false": "false"}
 """A list of its own: files that are written already recognise tables by it, whatever words readers learn to skip."""
 _MIDNIGHT = re.compile(r"[T ]00:00(:00(\.0+)?)?$")
+_NAMES = re.compile(r"(?:(?:[a-eghj-mo-su-z][a-z0-9]*|[ft][a-z0-9]{5,})\n)*", re.ASCII | re.IGNORECASE)
+"""Lines of letters and digits that are no number, no word for a missing cell and no time: texts as they are."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 
 
@@ -440,6 +442,9 @@ def _of_objects(items: list[Any]) -> Bits:
 
 
 def _of_items(items: list[Any]) -> Bits:
+    if all(type(item) is str for item in items) and _NAMES.fullmatch("\n".join(items) + "\n"):  # as they are
+        told = b"".join([hashlib.blake2b(item.encode(), digest_size=8).digest() for item in items])
+        return np.frombuffer(told, dtype="<u8").astype(np.uint64)
     numbers: list[float] = [np.nan] * len(items)
     texts: dict[int, int] = {}
     for k, item in enumerate(items):

@@ -38,8 +38,7 @@ class Words:
 
     def add(self, words: Bits) -> None:
         """Further numbers, in any order."""
-        values, counts = np.unique(words, return_counts=True)
-        self._runs.append((values, counts.astype(np.uint64)))
+        self._runs.append(_merged([(np.sort(words), np.ones(len(words), dtype=np.uint64))] * (len(words) > 0)))
         if sum(len(run[0]) for run in self._runs) > 2 * ROOM:
             run = _merged(self._runs)
             self._runs = [run]
@@ -131,10 +130,11 @@ def _ends(values: Bits, fences: Bits) -> list[int]:
 
 def _merged(runs: Sequence[Run]) -> Run:
     """Several runs as one."""
-    if len(runs) < 2:
-        return runs[0] if runs else (_NONE, _NONE)
+    if not runs:
+        return _NONE, _NONE
     values, counts = (np.concatenate(parts) for parts in zip(*runs, strict=True))
-    order = np.argsort(values, kind="stable")  # which merges what is in order already
-    values, counts = values[order], counts[order]
+    if len(runs) > 1:
+        order = np.argsort(values, kind="stable")  # which merges what is in order already
+        values, counts = values[order], counts[order]
     new = np.flatnonzero(np.diff(values, prepend=~values[:1]) != 0)
     return values[new], np.add.reduceat(counts, new) if len(new) else counts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -313,21 +314,14 @@ def people_of(names: Iterable[object]) -> list[str]:
     >>> people_of(["p1", "007", "7", 7.0, "TRUE", "Inf"])
     ['p1', '7', '7', '7', '1', 'inf']
     """
-    return [name if type(name) is str and _spelt(name) else person_of(name) for name in names]
+    listed = list(names)
+    if all(type(name) is str for name in listed) and _SPELT.fullmatch("\n".join([*listed, ""])):  # type: ignore[list-item]
+        return listed  # type: ignore[return-value]
+    return [person_of(name) for name in listed]
 
 
-def _spelt(name: str) -> bool:
-    """Whether a text is one spelling already: a whole number, or letters and digits that spell no number."""
-    if not name.isascii() or not name.isalnum():
-        return False
-    if name.isdigit():
-        return name[0] != "0" and len(name) < 16
-    return name[0].isalpha() and (len(name) > _LONGEST_WORD or name.lower() not in _WORDS)
-
-
-_WORDS = ("inf", "infinity", "true", "false")
-"""Texts of letters that are read as numbers."""
-_LONGEST_WORD = 8
+_SPELT = re.compile(r"(?:(?!(?i:inf|infinity|true|false)\n)[A-Za-z][A-Za-z0-9]*\n|[1-9][0-9]{0,14}\n)*")
+"""Lines that are one spelling already: whole numbers, and letters and digits that spell no number."""
 
 
 def person_of(name: object) -> str:
