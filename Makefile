@@ -10,7 +10,7 @@ CODE := src verify papers tests conftest.py benchmarks examples site_hooks
 # Tests are compiled once, and not again in every process of every run, also where the surroundings forbid it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo install quick test test-long test-browser hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
+.PHONY: demo install quick test test-long test-browser test-spark hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -49,6 +49,16 @@ test-long: install check
 # The pages in headless Chromium; part of `make test` too, and skipped with the reason where there is none.
 test-browser: install
 	@$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/report/test_policy.py
+
+# Tables of Spark: needs Java 17 or later, and installs pyspark once. `make test` runs them where both are there.
+test-spark: install $(VENV)/.spark
+	@FUGU_AT_LENGTH=1 $(BIN)/python -m pytest -rs tests/spark
+
+$(VENV)/.spark: pyproject.toml | $(STAMP)
+	@command -v java >/dev/null 2>&1 || { echo "Spark runs on Java 17 or later, and there is none; on Debian: apt-get install openjdk-17-jre-headless"; exit 1; }
+	@echo "installing Spark into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark]'
+	@touch $(VENV)/.spark
 
 # Every random search in turn, with fresh seeds; totals and seeds of violations are kept in .hunt (tests/hunting.py).
 hunt: install

@@ -116,6 +116,7 @@ _AT_LENGTH = (
     "test_hunting.py::test_what_fails_dies_or_hangs_is_reported_with_the_command_that_repeats_it",
     "test_hunting.py::test_totals_add_up_over_runs_and_every_search_gets_its_turn",
     "test_ten_million_draws_see_one_per_cent",
+    "test_spark_executors.py::test_an_executor_that_is_lost",
     "test_smooth.py::test_page_is_whole[normals, Gaussian]",
     "test_smooth.py::test_page_is_whole[normal against atoms, Gaussian]",
     "test_smooth.py::test_page_is_whole[mixtures, Gaussian]",

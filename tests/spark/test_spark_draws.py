@@ -13,7 +13,7 @@ import pytest
 import fugu
 from fugu.errors import BadTable, UsageError
 from fugu.publication import spark as drawing
-from fugu.publication.spark import Attempt, draw_parts, require_frame
+from fugu.publication.spark import PartWriter, draw_parts, require_frame
 
 REFERENCE = {"s": ["a", "b"] * 400, "v": [0, 1, 2, 3, 1, 2, 5, 4] * 100}
 
@@ -95,8 +95,8 @@ class Breaking:
 
 @pytest.mark.parametrize("breaks", [first_attempts_fail, first_workers_die], ids=["fails", "dies"])
 def test_an_attempt_that_breaks_leaves_nothing_in_the_parts(spark, place, monkeypatch, breaks):
-    made = drawing.Attempt
-    monkeypatch.setattr(drawing, "Attempt", lambda *given: Breaking(made(*given), breaks))
+    made = drawing.PartWriter
+    monkeypatch.setattr(drawing, "PartWriter", lambda *given: Breaking(made(*given), breaks))
     frame = spark.range(0, 3000, 1, 3).selectExpr("id % 6 AS v")
     parts = draw_into(place, frame, column_draw())
     assert [part.rows for part in parts] == [1000] * 3 and len(rows_in(place)) == 3000
@@ -107,8 +107,8 @@ def test_a_task_that_always_fails_leaves_no_part_and_quotes_nothing(spark, place
     def always(part, attempt):
         raise RuntimeError("4711")
 
-    made = drawing.Attempt
-    monkeypatch.setattr(drawing, "Attempt", lambda *given: Breaking(made(*given), always))
+    made = drawing.PartWriter
+    monkeypatch.setattr(drawing, "PartWriter", lambda *given: Breaking(made(*given), always))
     with pytest.raises(BadTable, match="could not draw the column") as refusal:
         draw_into(place, spark.range(10).selectExpr("id % 6 AS v"), column_draw())
     assert "4711" not in str(refusal.value) and not list((place / "parts").iterdir())
@@ -130,14 +130,14 @@ def test_a_folder_that_others_can_read_is_refused(spark, place):
 def test_an_attempt_that_is_late_makes_no_folder(spark, place):
     draw = column_draw()
     (place / "attempts").rmdir()
-    run = Attempt(draw, str(place / "attempts"), frozenset())
+    run = PartWriter(draw, str(place / "attempts"), frozenset())
     with pytest.raises(RuntimeError, match="FileNotFoundError"):
         list(run(iter(())))
     assert not (place / "attempts").exists()
 
 
 def test_executors_of_another_version_write_nothing(place):
-    run = Attempt(column_draw(), str(place / "attempts"), frozenset(), version="0.0")
+    run = PartWriter(column_draw(), str(place / "attempts"), frozenset(), version="0.0")
     with pytest.raises(RuntimeError, match="install one"):
         list(run(iter(())))
     assert not list((place / "attempts").iterdir())
@@ -163,8 +163,8 @@ class Racing(Breaking):
 
 
 def test_of_two_attempts_that_race_one_is_read(spark, place, monkeypatch):
-    made = drawing.Attempt
-    monkeypatch.setattr(drawing, "Attempt", lambda *given: Racing(made(*given), None))
+    made = drawing.PartWriter
+    monkeypatch.setattr(drawing, "PartWriter", lambda *given: Racing(made(*given), None))
     parts = draw_into(place, spark.range(0, 3000, 1, 3).selectExpr("id % 6 AS v"), column_draw())
     assert [part.rows for part in parts] == [1000] * 3 and len(rows_in(place)) == 3000
     assert len(list((place / "attempts").iterdir())) == 3

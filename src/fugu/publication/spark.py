@@ -66,7 +66,7 @@ class DrawnPart:
 
 @final
 @dataclass(frozen=True, repr=False)
-class Attempt:
+class PartWriter:
     """What an executor runs for a partition: it writes what is published of it into a file of its own in `folder`."""
 
     draw: ColumnDraw
@@ -146,7 +146,7 @@ def draw_parts(frame: Any, draw: ColumnDraw, attempts: Path, parts: Path) -> tup
             "drawn and not released; choose a folder on one that does"
         )
     keyed = SparkColumns(frame).keyed((draw.name,))
-    run = Attempt(draw, str(attempts.absolute()), keyed.texts)
+    run = PartWriter(draw, str(attempts.absolute()), keyed.texts)
     told = asked(lambda: keyed.frame.mapInArrow(run.__call__, _TOLD).collect(), _NOT_DRAWN)
     drawn = sorted((DrawnPart(**row.asDict()) for row in told), key=lambda part: part.part)
     if len({part.part for part in drawn}) < len(drawn):
