@@ -18,7 +18,7 @@ _ROWS, _LIMIT, _LAPS = 10**7, 2.5, 3
 
 
 def column(size: Size) -> Iterator[Row]:
-    """CPU of driver, Java and Python workers together, on two threads, of the best lap: the first starts the workers."""
+    """CPU of driver, Java and Python workers, on two threads, of the best lap; the first starts workers."""
     if find_spec("pyspark") is None or shutil.which("java") is None or not Path("/proc").is_dir():
         print("spark: no row, since there is no Java, no pyspark or no /proc here", file=sys.stderr)
         return

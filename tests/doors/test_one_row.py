@@ -16,16 +16,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hostile import CELLS, CONTAINERS, TEXTS, as_csv, as_dict, as_sheet, as_tsv, called, random_cell, ways
+from hostile import CELLS, CONTAINERS, TEXTS, as_csv, as_dict, as_parquet, as_sheet, as_tsv, called, random_cell, ways
 from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
-from fugu.data import Column, Schema, private
+from fugu.data import Column, Schema, files, parts, private
 from fugu.data.field import Field
 from fugu.errors import BadTable, FuguError
 from fugu.mechanism import mechanism as releasing
 from fugu.noise.bits import RngBits
+from fugu.publication import column as batches
 from fugu.publication.releasing import open_column
 from fugu.queries import features
 from fugu.scenario.query import ColumnQuery
@@ -38,6 +39,9 @@ HERE, SEQUENCES, TRAINING = "test_one_row.py", "test_sequence_doors.py", "test_t
 SESSIONS = "test_session_doors.py"
 DOORS = {
     "publication/releasing.py:open_column": HERE,
+    "publication/column.py:of": HERE,
+    "publication/column.py:private": HERE,
+    "mechanism/drawing.py:numbers": HERE,
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,
     "queries/groups.py:open_table": HERE,
@@ -56,6 +60,7 @@ OTHER_READERS = {
     "auditing/beside.py:_differences": "a published file: its size is compared with the one that went out",
     "cli/demo.py:_beside_the_truth": "compares with the truth, as only a demo on synthetic data may",
     "cli/property.py:property_": "a reference, which is public",
+    "publication/column.py:_earlier": "digests by which ledgers of version 0.1 know a table",
     "scenario/property.py:from_property": "a reference, which is public",
 }
 """Functions that read whole tables without a schema: of public data only."""
@@ -283,10 +288,10 @@ def test_who_is_in_the_table_decides_a_refusal_of_the_ledger_and_nothing_else(tm
 @pytest.fixture
 def fixed(monkeypatch):
     """The bits of the operating system, the same ones for every release."""
-    monkeypatch.setattr(releasing, "OS", RngBits(np.random.default_rng(0)))
 
     def start():
-        monkeypatch.setattr(releasing, "OS", RngBits(np.random.default_rng(0)))
+        for module in (releasing, batches):
+            monkeypatch.setattr(module, "OS", RngBits(np.random.default_rng(0)))
 
     return start
 
@@ -335,6 +340,60 @@ def test_one_row_of_a_table_that_comes_in_another_way(table, written, tmp_path, 
             fixed()
             column, said = command(tmp_path, "--publish", "v", table=table)
             assert said == public and np.delete(column, ROW + 1).tolist() == np.delete(base, ROW + 1).tolist()
+
+
+def in_parts(columns, folder, kind):
+    """Three parts of a folder, one of them empty; each with the types that its own cells have."""
+    place = folder / "parts"
+    place.mkdir(exist_ok=True)
+    for name, rows in (("a", slice(0, 9)), ("b", slice(9, 9)), ("c", slice(9, None))):
+        part = {column: cells[rows] for column, cells in columns.items()}
+        found = (as_csv if kind == "csv" else as_parquet)(part, place)
+        if found is None:
+            return None
+        found.rename(place / f"{name}.{kind}")
+    return place
+
+
+def alone(columns, folder, kind):
+    return (as_csv if kind == "csv" else as_parquet)(columns, folder)
+
+
+@pytest.mark.parametrize("publish", ["v", "size"])
+@pytest.mark.parametrize(("kind", "out"), [("parquet", "out.parquet"), ("csv", "out.parquet"), ("parquet", "out.csv")])
+@pytest.mark.parametrize("laid", [alone, in_parts])
+def test_one_row_of_a_file_or_of_parts(publish, laid, kind, out, tmp_path, fixed, monkeypatch):
+    """Batches of a few rows, all bits the same: every other row is the same, in whatever file it goes out."""
+    monkeypatch.setattr(parts, "ROWS", 5)
+    monkeypatch.setattr(files, "BLOCK", 64)
+    as_csv(REFERENCE, tmp_path).rename(tmp_path / "ref.csv")
+    plan = {"publish": publish, "protect": "s", "epsilon": 1, "reference": tmp_path / "ref.csv", "allow_no_noise": True}
+    plan |= {"bins": ["low", "mid", "high"]} if publish == "size" else {}
+    expected, met = None, 0
+    for cell in (
+        TODAY[publish][ROW],
+        "V27.0",
+        "",
+        None,
+        "inf",
+        '"',
+        "a\nb",
+        b"\xff\xfe",
+        "9" * 400,
+        -1.5,
+        float("nan"),
+    ):
+        table = laid(replaced(publish, cell), tmp_path, kind)
+        if table is None:
+            continue
+        for target in (out, "folder/") if laid is in_parts else (out,):
+            fixed()
+            went = fugu.release(fugu.Question(**plan), table, tmp_path / target, ledger=False, force=True)
+            found = np.delete(went.values, ROW).tolist(), went.document["data"]["rows"], went.certificate.body
+            expected, met = expected or found, met + 1
+            assert found == expected
+            assert laid is not in_parts or target != "folder/" or len(went.document.published) == 3
+    assert met > 6
 
 
 def test_one_row_of_a_release_from_python(tmp_path, fixed):

@@ -158,9 +158,10 @@ def _of_model(path: Path, model: dict[str, Any]) -> Exhibit:
 
 def published_checks(found: Exhibit, given: str | os.PathLike[str] | None) -> Iterator[Checked]:
     """One line for each published file: the file that is given, or the one of that name beside the document."""
-    if given is not None and not Path(given).exists():
-        raise UsageError(f"{Path(given).name!r} is not a file")
     document = found.release
+    folder = document is not None and "folder" in document.published[0]
+    if given is not None and not (Path(given).is_file() or (folder and Path(given).is_dir())):
+        raise UsageError(f"{Path(given).name!r} is not a file{' or a folder of parts' if folder else ''}")
     if document is None:
         if given is not None:
             why = "this is a bare certificate, which binds no file; release documents of fugu 0.3 do"

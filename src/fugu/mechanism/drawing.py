@@ -75,7 +75,7 @@ class Drawing:
         """Days as dates, the nearest to each number; numbers and names as they are."""
         return published if self.dates is None else self.dates.written(published.astype(np.float64))
 
-    def blocks(self, numbers: Iterable[Floats], source: BitSource = OS) -> Iterator[Distinct]:
+    def blocks(self, numbers: Iterable[Floats], source: BitSource) -> Iterator[Distinct]:
         """What goes out of a column that comes in pieces, of whatever lengths: the same draws as of the column whole.
 
         The steps that follow look at one value at a time (`one_by_one`), so each different value is looked at once."""

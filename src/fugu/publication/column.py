@@ -25,6 +25,7 @@ from fugu.ledger.fingerprint import Gathered, Marks, earlier_marks
 from fugu.ledger.gathering import Names, Words
 from fugu.mechanism import Mechanism
 from fugu.mechanism.drawing import BLOCK, ColumnDraw, Distinct, arrow_array
+from fugu.noise.bits import OS
 from fugu.progress import report
 from fugu.publication.drafts import Content, Draft
 from fugu.scenario.query import ColumnQuery, people_of, repeated_unit
@@ -97,11 +98,7 @@ class OpenedColumn:
         if twin is not None and sum(rows) == context.reference_rows:
             mechanism.require_other(np.concatenate([np.zeros(0), *twin]))
         persons = None if people is None else people.names
-
-        def earlier() -> Mapping[str, str]:
-            return {} if parts.folder else earlier_marks(read_table(path, schema.dialect).cells())
-
-        marks = None if gathered is None else gathered.marks(persons, earlier)
+        marks = None if gathered is None else gathered.marks(persons, partial(_earlier, parts))
         shown = sample.private(parts.columns, schema, [query.publish], public)
         return OpenedColumn(mechanism, parts, tuple(rows), shown, marks)
 
@@ -141,6 +138,11 @@ def _published_name(part: Part) -> str:
     return part.name.removesuffix(part.form) + (PARQUET if part.rows is not None else CSV)
 
 
+def _earlier(parts: Parts) -> Mapping[str, str]:
+    """The digests by which ledgers of version 0.1 know a table; it knew no folders."""
+    return {} if parts.folder else earlier_marks(read_table(parts.parts[0].path, parts.dialect).cells())
+
+
 class _Blocks:
     """The rows of a column as they are drawn, to be written part by part."""
 
@@ -148,7 +150,7 @@ class _Blocks:
         numbers = (
             draw.numbers(table.select([draw.name])) for part in parts.parts for _, table in part.batches(parts.dialect)
         )
-        self._drawn, self._rest, self._rows, self._done = draw.drawing.blocks(numbers), _NOTHING, rows, 0
+        self._drawn, self._rest, self._rows, self._done = draw.drawing.blocks(numbers, OS), _NOTHING, rows, 0
 
     def take(self, rows: int) -> Iterator[Distinct]:
         """So many further rows."""

@@ -279,7 +279,8 @@ def account_of(
 def targets(what: str, output: str, suffix: str, over: bool, *read: str | None, column: bool = False) -> Files:
     """The files of a release; the folder must exist, and nothing that is read is ever overwritten. A `column` may go
     out as Parquet too, or as a folder of parts; a folder is only replaced if it is a release, as it went out."""
-    folder = column and (output.endswith("/") or Path(output).is_dir())
+    parts = read[0] is not None and Path(read[0]).is_dir() and not Path(output).suffix  # a folder of a folder
+    folder = column and (parts or output.endswith("/") or Path(output).is_dir())
     if column:
         require_form(output, folder)
     else:
