@@ -89,7 +89,7 @@ def publish(
     size = None if columns is None else max(map(len, columns.values()), default=0)
     new = [file for file in files.all()[1:] if not file.exists()]
     try:
-        names = () if columns is None else map(visible, columns)
+        names = () if columns is None else tuple(map(visible, columns))
         published = [
             published_file(name, file, size if rows is None else rows[name], names, folder)
             for folder, name, file in draft.parts()
