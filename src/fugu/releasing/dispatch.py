@@ -286,8 +286,8 @@ def targets(what: str, output: str, suffix: str, over: bool, *read: str | None, 
     else:
         options.ending(what, output, suffix)
     files = Files(Path(output), over, folder)
-    for file in files.all()[folder:]:
-        check_apart(str(file), *read)
+    for file in (*(() if folder else (output,)), *files.all()[1:]):
+        check_apart(file, *read)
     if folder and check_folder(output, *read).is_dir() and over and any(files.published.iterdir()):
         try:
             whole = holds(files.published, ReleaseDocument.load(files.certificate).bound)
