@@ -570,7 +570,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["ledger/test_ledger_tables.py"],
     ("lacking", "look-alike names", "canonical(other) == canonical(name) and other != name", "False"),
     ("Gathered.wide", "wide at 64", "different > WIDE", "different >= WIDE"),
-    ("Gathered.add", "rows without their columns' names", 'bits ^ np.uint64(_of_text(f"column {name}"))', "bits"),
+    ("Gathered.add_bits", "rows without their columns' names", 'bits ^ np.uint64(_of_text(f"column {name}"))', "bits"),
     ("rows_digest", "rows in their order", "np.sort(rows)", "rows"),
     ("_merged", "columns in their order", 'np.argsort(values, kind="stable")', "np.arange(len(values))", "ledger/test_gathering.py"),
     ("_of_objects", "true is one", "{bool, np.bool_} & set(map(type, items))", "False"),

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -112,8 +113,25 @@ def test_a_dry_run_opens_no_frame(spark, place):
     assert fugu.release(plan, frame, dry_run=True, data="visits").promises
 
 
-def killed_here(place):
-    os.kill(os.getpid(), signal.SIGKILL)
+def test_a_frame_that_has_other_rows_when_it_is_drawn_goes_out_under_the_same_charge_later(spark, place, monkeypatch):
+    of = drawing.OpenedFrame.of
+    monkeypatch.setattr(drawing.OpenedFrame, "of", lambda *given: replace(of(*given), rows=ROWS + 1))
+    with pytest.raises(BadTable, match="changed"):
+        release(spark, place)
+    assert not (place / "out").exists() and not left_over(place) and charges(place) == ["failed"]
+    monkeypatch.undo()
+    monkeypatch.setenv("FUGU_LEDGER", str(place / "own.db"))
+    release(spark, place)
+    assert len(column(place / "out")) == ROWS and charges(place) == ["settled"]
+
+
+def test_without_a_ledger_a_folder_is_never_written_over(spark, place):
+    plan = {"publish": "v", "protect": "s", "epsilon": 0.5, "reference": str(place / "reference.csv")}
+    fugu.release(plan, frame_of(spark), place / "out", False, data="visits")
+    before = column(place / "out").tobytes()
+    with pytest.raises(UsageError):
+        fugu.release(plan, frame_of(spark), place / "out", False, data="visits")
+    assert column(place / "out").tobytes() == before and not left_over(place)
 
 
 def after(module, name):

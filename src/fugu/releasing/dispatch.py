@@ -338,8 +338,7 @@ def dispatched(
     frame: Any = None,
 ) -> Forecast:  # fmt: skip
     """What becomes of a question; of a dry run, what would. What is wrong is found before anything is charged; a dry
-    run ends before the table is opened. `total`: the budget of all requests, where the books do not say it in words.
-    `frame`: a Spark frame, in the place of a file."""
+    run ends before the table is opened. `total`: the budget of all requests; `frame`: the table, if it is no file."""
     dry_run = delivery.dry_run
     require_complete(question, delivery)
     _check_sources(question)

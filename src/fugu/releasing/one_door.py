@@ -137,8 +137,7 @@ def _of_a_frame(question: Question, books: Booking, out: PathLike | None, dry_ru
     """The folder that a column of a Spark frame goes into; refused is what else a release could ask of one."""
     if question.kind != COLUMN:
         raise UsageError(
-            "of a Spark frame only a column goes out with files; ask statistics in a Session, "
-            "which writes no files"
+            "of a Spark frame only a column goes out with files; ask statistics in a Session, which writes no files"
         )
     if question.reference is None:
         raise UsageError("a column of a Spark frame takes its beliefs from a reference: give reference=REF")
