@@ -10,6 +10,7 @@ from decimal import Decimal
 from unittest.mock import patch
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -280,8 +281,8 @@ def test_an_interval_of_a_month_is_not_one_of_thirty_days_though_duckdb_says_so(
         "SELECT CASE WHEN i % 2 = 0 THEN INTERVAL '1 month' ELSE INTERVAL '30 days' END AS s, i % 5 AS v "
         "FROM range(100) t(i)"
     )
-    assert connection.sql("SELECT DISTINCT s FROM (SELECT INTERVAL '1 month' s UNION ALL SELECT INTERVAL '30 days')")
-    assert set(fugu.Scenario.from_table(table, publish="v", protect="s").laws) == {"1 month", "30 days"}
+    laws = fugu.Scenario.from_table(table, publish="v", protect="s").laws
+    assert {s: law.masses.parts.tolist() for s, law in laws.items()} == {"1 month": [10] * 5, "30 days": [10] * 5}
 
 
 def test_a_function_of_the_users_sees_every_row(tmp_path):
@@ -343,10 +344,7 @@ def test_a_grouping_that_joins_cells_is_caught(wrong, tmp_path):
         assert outcome(there, **asked) != row_by_row(there, **asked)
 
 
-def test_engines_that_are_not_known_to_tell_cells_apart_are_not_asked_to():
-    assert (
-        FrameColumns(
-            __import__("narwhals").from_native(pd.DataFrame({"x": pd.Series([True, 1, 1.0], dtype=object)}))
-        ).count(("x",))
-        is None
-    )
+@pytest.mark.parametrize("cells", [[True, 1, 1.0], [1, 2, 1], ["a", "b", "a"]], ids=["mixed", "whole", "text"])
+def test_engines_that_are_not_known_to_tell_cells_apart_are_not_asked_to(cells):
+    """A column of pandas may be of any cells, of which it takes True, 1 and 1.0 for equal."""
+    assert FrameColumns(nw.from_native(pd.DataFrame({"x": cells}))).count(("x",)) is None
