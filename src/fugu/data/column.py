@@ -62,7 +62,7 @@ class Raw:
         if self.array is None or self.masked is None:
             return self.cells or [], np.asarray(self.codes)
         values, codes = np.unique(self.array, return_inverse=True)
-        found = [*values, None]
+        found = [*values.tolist(), None]
         return found, np.where(self.masked, len(values), codes).astype(np.int64)
 
     def to_list(self) -> list[Any]:
@@ -208,9 +208,9 @@ class Column:
         if self.numeric:
             distinct, found = np.unique(present, return_inverse=True)
         else:
-            place: dict[str, int] = {}
-            numbered = (place.setdefault(text, len(place)) for text in present.tolist())
-            found = np.fromiter(numbered, dtype=np.int64, count=len(present))
+            texts = present.tolist()
+            place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+            found = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
             distinct = np.array([*place, None], dtype=object)[:-1]
             if ordered:
                 order = np.argsort(distinct, kind="stable")

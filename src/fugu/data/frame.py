@@ -319,13 +319,14 @@ class Table:
     array([201.,  nan])
     """
 
-    __slots__ = ("_columns", "_counts", "_native", "_source", "columns")
+    __slots__ = ("_columns", "_counts", "_native", "_raws", "_source", "columns")
 
     def __init__(self, data: object, counts: NDArray[np.int64] | None = None) -> None:
         self._source: ColumnSource = data._source if isinstance(data, Table) else source_of(data)
         self._native: Mapping[str, object] | None = data._native if isinstance(data, Table) else None
         self._counts: NDArray[np.int64] | None = data._counts if isinstance(data, Table) else counts
         self._columns: dict[str, Column] = {}
+        self._raws: dict[str, Raw] = {}
         self.columns: tuple[str, ...] = self._source.names
         if not self.columns:
             raise BadTable(
@@ -383,12 +384,15 @@ class Table:
     def raw(self, name: str) -> Raw:
         """The cells as they stand; for a schema, which says what they mean."""
         self._require(name)
+        if name in self._raws:
+            return self._raws[name]
         native, counts = self._fetched()[name], self._counts
         if isinstance(native, Column):
             counts = native.counts
             native = np.ma.array(native.values, mask=native.missing)
         raw = Raw.of(name, native)
-        return raw if counts is None else replace(raw, counts=counts)
+        self._raws[name] = raw if counts is None else replace(raw, counts=counts)
+        return self._raws[name]
 
     def column(self, name: str) -> NDArray[Any]:
         """Numbers and truth values as float64, NaN where missing; text as objects, None where missing."""

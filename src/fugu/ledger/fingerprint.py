@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -335,12 +336,18 @@ def table_bits(columns: Mapping[str, Any]) -> tuple[Bits | None, dict[str, str]]
     return rows, wide
 
 
+_SEEN: WeakKeyDictionary[Raw, Bits] = WeakKeyDictionary()
+"""The bits of different cells, which several questions to one table ask for."""
+
+
 def cells(column: Any) -> Bits:
     """Each cell of a column as 64 bits."""
     if isinstance(column, Raw):
         if column.array is None:
             found, codes = column.factors()
-            return _of_objects(found)[codes] if found else np.zeros(0, dtype=np.uint64)
+            if column not in _SEEN:
+                _SEEN[column] = _of_objects(found)
+            return _SEEN[column][codes] if found else np.zeros(0, dtype=np.uint64)
         column = np.ma.array(column.array, mask=np.asarray(column.masked))
     values, gone = _array(column)
     if values.dtype.kind == "b":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -277,7 +278,7 @@ def require_one_row_each(table: Table, unit: str | None) -> None:
     if unit is None:
         return
     column = table.exact(unit)
-    if column.missing.any() or len({person_of(name) for name in column.values.tolist()}) < len(column):
+    if column.missing.any() or len(set(map(person_of, column.values.tolist()))) < len(column):
         raise RepeatedUnit(
             f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
             "one row a unit, or one summary value (such as the mean) a unit"
@@ -302,8 +303,14 @@ def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...
     return persons_of(Table({unit: known.column(unit, whole.raw(unit))}), unit)
 
 
+_ITSELF = re.compile(r"(?!(?:true|false)$)[a-z][!-~]*|0|[1-9]\d{0,14}", re.ASCII | re.IGNORECASE)
+"""Names that are spelled in one way: of letters and signs that begin with a letter, and numbers of up to 15 digits."""
+
+
 def person_of(name: object) -> str:
     """One name in one spelling: "1", "1.0" and "01" may be one person, and so may two spellings of one letter."""
+    if type(name) is str and _ITSELF.fullmatch(name):
+        return name
     number = meant(name)
     if not math.isnan(number) and abs(number) < 1e15:
         return number_text(number)
