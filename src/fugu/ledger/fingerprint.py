@@ -216,10 +216,23 @@ _CHANCE = Fraction(1, 10**9)
 """How likely two tables of other people are taken for tables of the same people, at most."""
 
 
+_WIDTH = 64
+"""Bytes of a block of SHA-256."""
+
+
 def digested(key: str, items: Iterable[bytes]) -> Tokens:
-    """The digests of people or rows under the key, sorted."""
+    """The digests of people or rows under the key (HMAC-SHA-256), sorted; the key is taken in once for all of them."""
     secret = key.encode()
-    cut = b"".join(hmac.digest(secret, item, "sha256")[:8] for item in items)
+    block = (secret if len(secret) <= _WIDTH else hashlib.sha256(secret).digest()).ljust(_WIDTH, b"\0")
+    inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in block)) for pad in (0x36, 0x5C))  # RFC 2104
+
+    def digest(item: bytes) -> bytes:
+        inside, outside = inner.copy(), outer.copy()
+        inside.update(item)
+        outside.update(inside.digest())
+        return outside.digest()[:8]
+
+    cut = b"".join(map(digest, items))
     return np.sort(np.frombuffer(cut, dtype="<u8").astype(np.uint64))
 
 

@@ -275,22 +275,21 @@ def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float
 
 def require_one_row_each(table: Table, unit: str | None) -> None:
     """Refuse a table in which the column that names the person is missing or repeats; never says where or how often."""
+    persons_of(table, unit)
+
+
+def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
+    """Who is in a table that was read, each in one spelling and in one row; None where no column names the person."""
     if unit is None:
-        return
+        return None
     column = table.exact(unit)
-    if column.missing.any() or len(set(map(person_of, column.values.tolist()))) < len(column):
+    found = tuple(map(person_of, column.values.tolist()))
+    if column.missing.any() or len(set(found)) < len(found):
         raise RepeatedUnit(
             f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
             "one row a unit, or one summary value (such as the mean) a unit"
         )
-
-
-def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
-    """Who is in a table that was read, each in one spelling; None where no column names the person."""
-    if unit is None:
-        return None
-    require_one_row_each(table, unit)
-    return tuple(map(person_of, table.exact(unit).values.tolist()))
+    return found
 
 
 def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...] | None:
