@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import hmac
 import json
 import math
+import unicodedata
 from collections import Counter
 from decimal import Decimal
 from unittest.mock import patch
@@ -20,11 +23,14 @@ import pytest
 
 import fugu
 from fugu.data import Table
-from fugu.data.cells import middle, tallied
-from fugu.data.column import column_digest
+from fugu.data.cells import distinct, is_missing, meant, middle, number_text, tallied, text_of
+from fugu.data.column import Raw, column_digest
+from fugu.data.field import Field
 from fugu.data.frame import FrameColumns, Relation
 from fugu.data.private import open_private
 from fugu.errors import FuguError
+from fugu.ledger.fingerprint import digested
+from fugu.scenario.query import person_of
 from hunting import search
 
 TEXTS = (
@@ -94,13 +100,7 @@ def facts(scenario):
     """All that a scenario is, to the bit."""
     laws = [{s: (law.values.tobytes(), law.masses.parts.tolist()) for s, law in scenario.laws.items()}]
     told = [scenario.schema.to_json(), scenario.query.to_json(), scenario.recipe, scenario.reference_digest]
-    return (
-        laws,
-        json.dumps(told),
-        scenario.report,
-        scenario.assumptions,
-        scenario.digest if hasattr(scenario, "digest") else 0,
-    )
+    return laws, json.dumps(told), scenario.report, scenario.assumptions
 
 
 def outcome(reference, **asked):
@@ -317,8 +317,6 @@ def test_totals_medians_and_digests_are_those_of_the_rows(rng):
 
 def test_a_digest_keeps_its_value():
     """Of version 0.3: certificates and ledgers know references by it."""
-    import hashlib
-
     values = np.array([3.0, -0.0, math.nan, 1.5, 3.0])
     assert column_digest(values) == hashlib.sha256(np.array([0.0, 1.5, 3.0, 3.0, math.nan]).tobytes()).hexdigest()
 
@@ -348,3 +346,56 @@ def test_a_grouping_that_joins_cells_is_caught(wrong, tmp_path):
 def test_engines_that_are_not_known_to_tell_cells_apart_are_not_asked_to(cells):
     """A column of pandas may be of any cells, of which it takes True, 1 and 1.0 for equal."""
     assert FrameColumns(nw.from_native(pd.DataFrame({"x": cells}))).count(("x",)) is None
+
+
+# ---- what is done for each cell in a file of a million names: shorter ways, held against the long ones ----
+
+
+@search("different cells", quick=200)
+def test_different_cells_are_told_apart_by_type_and_value(rng):
+    pool = [
+        *TEXTS,
+        *range(-3, 4),
+        2**70,
+        None,
+        True,
+        False,
+        1.0,
+        0.0,
+        -0.0,
+        Decimal(1),
+        math.nan,
+        np.int64(1),
+        np.str_("a"),
+    ]
+    few = [
+        pool[int(k)] for k in rng.permutation(len(TEXTS) + (9 if rng.random() < 0.5 else len(pool) - len(TEXTS)))[:9]
+    ]
+    cells = [few[int(k)] for k in rng.integers(0, len(few), 30)]
+    found, codes = distinct(iter(cells))
+    for cell, code in zip(cells, codes.tolist(), strict=True):
+        same = found[code]
+        assert (same is None and is_missing(cell)) or (same == cell and isinstance(cell, type(same)))
+    keys = {(type(cell), repr(cell)) for cell in found}
+    assert len(keys) == len(found) and sorted(set(codes.tolist())) == list(range(len(found)))
+
+
+@search("persons in one spelling", quick=300)
+def test_a_name_is_spelled_as_it_always_was(rng):
+    letters = list("aeinfINFtrueTRUEfalse0123456789+-._ \té\u0301\u0661/'@x")
+    name = "".join(rng.choice(letters, int(rng.integers(0, 8))))
+    for text in (name, name.strip(), *TEXTS, "true", "FALSE", "nan", "Infinity", "0", "00", "7" * 15, "7" * 16, "1e3"):
+        number = meant(text)
+        plain = not math.isnan(number) and abs(number) < 1e15
+        assert person_of(text) == (number_text(number) if plain else unicodedata.normalize("NFC", text_of(text)))
+        if text.strip():
+            read = Field("identifier").read("x", Raw.of("x", [text, 1, None]), absent=("",))
+            alone = Field("identifier").read("x", Raw.of("x", [text]), absent=("",))
+            assert read.values[0] == alone.values[0] == text_of(text)
+
+
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 200])
+def test_people_are_digested_as_hmac_digests_them(length):
+    key, items = "k" * length, [b"", b"person 7", b"row " + bytes(range(100))]
+    told = [int.from_bytes(hmac.digest(key.encode(), item, "sha256")[:8], "little") for item in items]
+    assert digested(key, items).tolist() == sorted(told)
