@@ -218,20 +218,20 @@ class Field:
     def _texts(self, cells: list[Any], known: Categories, gone: frozenset[str]) -> list[str | None]:
         """Each cell as its text, None where missing; of names, which may be as many as rows, without a call each."""
         if self.values is not None:
-            return [None if is_gone(cell, gone) else self._text(cell, known) for cell in cells]
+            return [None if is_gone(cell, gone) else self._category(text_of(cell), cell, known) for cell in cells]
         if not set(map(type, cells)) <= {str, type(None)}:
             return [None if is_gone(cell, gone) else text_of(cell) for cell in cells]
         words = (None if cell is None else cell.strip() for cell in cells)
         return [None if word in gone else word for word in words]
 
-    def _text(self, cell: object, known: Categories) -> str:
-        text = text_of(cell)
+    def _category(self, text: str, cell: object, known: Categories) -> str:
+        """The category that a cell with this text is, or becomes."""
         number = None if isinstance(cell, str | bytes) else number_of(cell)
         place = known.place(text, number)
         if place < 0 and self.nearest and not math.isnan(there := number_of(cell, known.decimal)):
             inside = min(max(there, min(known.numbers)), max(known.numbers))  # from infinity all are equally far
             place = int(np.argmin([abs(value - inside) for value in known.numbers]))
-        return self.values[place] if place >= 0 else self.elsewhere
+        return (self.values or ())[place] if place >= 0 else self.elsewhere
 
     @property
     def elsewhere(self) -> str:

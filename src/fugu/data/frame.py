@@ -201,7 +201,13 @@ class Relation:
         listed = ", ".join(f"'{word.replace(chr(39), 2 * chr(39))}'" for word in _plain(absent))
         plain = "TRUE" if kind in _WHOLE else f"NOT (regexp_matches({own}, '{_STRANGE}') OR {own} IN ({listed}))"
         said = f"count(*), count(DISTINCT {own}), count(*) FILTER (WHERE {plain})"
-        rows, names, plain_names = self._asked(lambda: self.relation.aggregate(said).fetchall())[0]
+        self.owner.execute(f"SET memory_limit = '{_ROOM}'")
+        try:
+            rows, names, plain_names = self.relation.aggregate(said).fetchall()[0]
+        except Exception:  # too little room, or a damaged file: whoever reads it row by row says so
+            return False
+        finally:
+            self.owner.execute("RESET memory_limit")
         return bool(rows == names == plain_names)
 
     def _counted(self, names: tuple[str, ...]) -> Counted | None:
@@ -240,6 +246,8 @@ _PLAIN = (*_WHOLE, "FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "DECIMAL")
 
 
 _FIRST_ROWS = 10_000
+_ROOM = "384MB"
+"""In which names are told apart, however many there are; what does not fit goes to the folder for temporary files."""
 _EQUAL = (*_PLAIN, "HUGEINT", "UHUGEINT", "DATE", "TIMESTAMP")
 """Types of which two values are equal in duckdb only if they are written alike; texts are, by their bytes."""
 _COUNTING = (nw.Implementation.POLARS, nw.Implementation.PYARROW)
