@@ -59,7 +59,7 @@ def growth(size: Size) -> Iterator[Row]:
     if not size.quick:
         (_DOCS / "scaling.svg").write_text(_picture(times), encoding="utf-8")
         page = _DOCS / "scaling.md"
-        page.write_text(_page(times) + section(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(f"{_page(times)}\n{section(page.read_text(encoding='utf-8'))}", encoding="utf-8")
     for name, found in times.items():
         last = max(found)
         yield Row("growth", f"{_NAMES[name]}, n = {last:,}", found[last], "x sort of 1e6")
@@ -146,5 +146,4 @@ computation itself stays the same per atom.
 - **np.sort**: n doubles in random order.
 
 `python -m benchmarks growth` measures all this again and writes this part of the page and its picture.
-
 """

@@ -39,7 +39,8 @@ def rows(size: Size) -> Iterator[Row]:
         peaks["", size.of(_MOST)] = _child(file, "")
     if not size.quick:
         text = _PAGE.read_text(encoding="utf-8")
-        _PAGE.write_text(text.removesuffix(section(text)) + _section(times, peaks), encoding="utf-8")
+        above = text.removesuffix(section(text)).rstrip()
+        _PAGE.write_text(f"{above}\n\n{_section(times, peaks)}", encoding="utf-8")
     for (unit, n), ratio in times.items():
         limit = _TIMES if n == _SIZES[-1] else None  # below, the start of a connection is the most of it
         yield Row("rows", f"beliefs, {n:,} rows, {_UNITS[unit]}", ratio, "x the same in duckdb", limit)

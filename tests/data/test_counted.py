@@ -28,7 +28,7 @@ from fugu.data.column import Raw, column_digest
 from fugu.data.field import Field
 from fugu.data.frame import FrameColumns, Relation
 from fugu.data.private import open_private
-from fugu.errors import FuguError
+from fugu.errors import BadTable, FuguError
 from fugu.ledger.fingerprint import digested
 from fugu.scenario.query import person_of
 from hunting import search
@@ -283,6 +283,29 @@ def test_an_interval_of_a_month_is_not_one_of_thirty_days_though_duckdb_says_so(
     )
     laws = fugu.Scenario.from_table(table, publish="v", protect="s").laws
     assert {s: law.masses.parts.tolist() for s, law in laws.items()} == {"1 month": [10] * 5, "30 days": [10] * 5}
+
+
+@pytest.mark.parametrize("when", ["before", "between", "gone"])
+def test_a_file_that_changes_between_two_readings_is_noticed(when, tmp_path):
+    """The names are told apart in one reading, and beliefs counted in another: of one table, or of none."""
+    table = pa.table({"v": [1, 2, 1, 2] * 9, "s": ["a", "b"] * 18, "u": list(range(36))})
+    other = in_parquet(table.set_column(2, "u", [[7] * 36]), tmp_path).read_bytes()
+    file = in_parquet(table, tmp_path)
+    opened = fugu.Schema({}).open(file)
+    if when == "between":
+        assert opened.one_each("u")
+    file.unlink() if when == "gone" else file.write_bytes(other)
+    for read in (lambda: opened.counted(["v", "s"]), lambda: opened.exact("v")):
+        with pytest.raises(BadTable, match="has changed since it was opened"):
+            read()
+
+
+def test_names_that_do_not_fit_into_the_room_pass_through_python(tmp_path):
+    table = pa.table({"v": [1, 2] * 5000, "s": ["a", "b", "b", "a"] * 2500, "u": [f"p{k}" for k in range(10_000)]})
+    file, asked = in_parquet(table, tmp_path), {"publish": "v", "protect": "s", "unit": "u"}
+    with patch("fugu.data.frame._ROOM", "100kB"):
+        assert not fugu.Schema({}).open(file).one_each("u")
+        assert outcome(file, **asked) == row_by_row(file, **asked)
 
 
 def test_a_function_of_the_users_sees_every_row(tmp_path):

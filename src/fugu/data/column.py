@@ -336,8 +336,13 @@ def column_digest(column: NDArray[Any], counts: NDArray[np.int64] | None = None)
     """SHA-256 of the values in increasing order, so that a shuffled copy is the same column.
 
     `counts`: how many rows each value stands for; they are digested one by one, in blocks."""
-    values, rows = tallied(np.asarray(column, dtype="<f8") + 0.0, counts)
-    canonical, ends, digest = np.where(np.isnan(values), np.nan, values), np.cumsum(rows), hashlib.sha256()
+    numbers = np.asarray(column, dtype="<f8") + 0.0
+    values, rows = (np.sort(numbers), None) if counts is None else tallied(numbers, counts)
+    canonical, digest = np.where(np.isnan(values), np.nan, values), hashlib.sha256()
+    if rows is None:
+        digest.update(canonical.data)
+        return digest.hexdigest()
+    ends = np.cumsum(rows)
     for start in range(0, int(rows.sum()), _BLOCK):
         stop = start + _BLOCK
         first, last = np.searchsorted(ends, [start, stop], "right").tolist()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, final, get_args
 
 import narwhals as nw
@@ -167,6 +168,9 @@ class Relation:
     relation: Any
     owner: Any = None
     """Kept alive as long as the relation is: the connection of a file."""
+    file: Path | None = None
+    mark: tuple[int, ...] = ()
+    """By which a file is known that is read more than once: what `mark_of` said when it was opened."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -201,8 +205,8 @@ class Relation:
         listed = ", ".join(f"'{word.replace(chr(39), 2 * chr(39))}'" for word in _plain(absent))
         plain = "TRUE" if kind in _WHOLE else f"NOT (regexp_matches({own}, '{_STRANGE}') OR {own} IN ({listed}))"
         said = f"count(*), count(DISTINCT {own}), count(*) FILTER (WHERE {plain})"
-        self.owner.execute(f"SET memory_limit = '{_ROOM}'")
         try:
+            self.owner.execute(f"SET memory_limit = '{_ROOM}'")
             rows, names, plain_names = self.relation.aggregate(said).fetchall()[0]
         except Exception:  # too little room, or a damaged file: whoever reads it row by row says so
             return False
@@ -230,10 +234,26 @@ class Relation:
     def _asked(self, run: Callable[[], T]) -> T:
         """What the engine gives; what it raises, of its own kind or another, may quote a cell and is not passed on."""
         try:
-            return run()
+            found = run()
+            if self.file is None or mark_of(self.file) == self.mark:
+                return found
+            raise BadTable
         except Exception as error:
+            if self.file is not None and mark_of(self.file) != self.mark:
+                raise BadTable(
+                    f"{str(self.file)!r} has changed since it was opened; read a copy of it that nobody writes to"
+                ) from None
             damaged = "the Parquet file is damaged, or holds what duckdb does not read; write it again"
             raise refused(error, damaged if self.owner is not None else str(_failed("duckdb", error))) from None
+
+
+def mark_of(file: Path) -> tuple[int, ...]:
+    """What a file is known by that nobody writes to: which it is, its size, when it was written; () if it is gone."""
+    try:
+        known = file.stat()
+    except OSError:
+        return ()
+    return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns
 
 
 ColumnSource = Columns | FrameColumns | Relation
