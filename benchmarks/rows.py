@@ -104,11 +104,12 @@ names), and the peak memory of a process that does nothing else.
 | rows | | CPU, times the same in duckdb | peak GiB |
 |---:|---|---:|---:|"""
 _BELOW = """
-Parquet files, duckdb relations, and frames of polars and pyarrow are counted by their engine: different cells with
-their numbers of rows reach Python, never rows, so memory stands still where cells repeat. Whoever is named by whole
-numbers, or by texts of visible ASCII characters, is told apart by the engine too; a column with any other name, and a
-table with a person in two rows or in none, passes through Python row by row, and so do frames of pandas, dicts, CSV
-files, and columns in which nearly every cell is different. The beliefs are the same in every case, to the bit.
+Parquet files, duckdb relations, and frames of polars, pyarrow and pandas are counted by their engine: different cells
+with their numbers of rows reach Python, never rows, so memory stands still where cells repeat. Whoever is named by
+whole numbers, or by texts of visible ASCII characters, is told apart by the engine too. What passes through Python row
+by row: a column with any other name, and a table with a person in two rows or in none; columns of objects in pandas,
+dicts, and CSV files; columns in which nearly every cell is different; and secrets that are a function of Python. The
+beliefs are the same in every case, to the bit.
 
 `python -m benchmarks rows` measures this again and writes this part of the page.
 """

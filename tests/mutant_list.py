@@ -678,7 +678,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Relation._counted", "a month is thirty days", "types[name].startswith(_EQUAL)", "True"),
     ("Relation.one_each", "names that are read as others", "rows == names == plain_names", "rows == names"),
     ("FrameColumns.one_each", "missing names", "column.null_count()", "False"),
-    ("FrameColumns.count", "engines that take True for 1", "self.frame.implementation not in _COUNTING", "False"),
+    ("FrameColumns._tells_apart", "objects of pandas", "str(self.frame.to_native().dtypes[name]) != 'object'", "True"),
     ("count_pairs", "combinations in place of rows", "None if rows is None else rows[inside]", "None"),
     ("middle", "the median of distinct values", "tallied(values, rows)", "tallied(values)"),
     ("_needed", "a function that sees distinct rows", "spec.json is None", "False"),

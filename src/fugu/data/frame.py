@@ -136,21 +136,30 @@ class FrameColumns:
 
     def count(self, names: tuple[str, ...]) -> Counted | None:
         """Of engines that group cells by the value alone that they have in their own type, and only of such types."""
-        if self.frame.implementation not in _COUNTING:
-            return None
         types = self.frame.collect_schema()
-        if not all(types[name] in _COUNTED for name in names):
+        if not all(self._tells_apart(name) and types[name] in _COUNTED for name in names):
             return None
         often = _apart(names)
         grouped = self.frame.lazy().select(*names).group_by(*names).agg(nw.len().alias(often))
-        found = FrameColumns(grouped).fetch((*names, often))
-        counts: Any = found[often]
-        return {name: found[name] for name in names}, counts.to_numpy().astype(np.int64)
+        found: Mapping[str, Any] = FrameColumns(grouped).fetch((*names, often))
+        counts = found[often].to_numpy().astype(np.int64)
+        kept = all(found[name].dtype == types[name] for name in names)  # old engines widen a key, or lose one
+        if not kept or (isinstance(self.frame, nw.DataFrame) and counts.sum() != len(self.frame)):
+            return None
+        return {name: found[name] for name in names}, counts
+
+    def _tells_apart(self, name: str) -> bool:
+        """Whether the engine takes two cells of the column for equal only if they are read alike. A column of objects
+        may hold True, 1 and 1.0, which pandas takes for equal."""
+        engine = self.frame.implementation
+        if engine is nw.Implementation.PANDAS:
+            return str(self.frame.to_native().dtypes[name]) != "object"
+        return engine in _COUNTING
 
     def one_each(self, name: str, absent: Collection[str]) -> bool:
         """Of a frame that is in memory: a query might give other rows when it runs again."""
         frame = self.frame
-        if isinstance(frame, nw.LazyFrame) or frame.implementation not in _COUNTING:
+        if isinstance(frame, nw.LazyFrame) or not self._tells_apart(name):
             return False
         column = frame[name]
         if not (column.dtype.is_integer() or column.dtype == nw.String) or column.null_count():
@@ -271,7 +280,7 @@ _ROOM = "384MB"
 _EQUAL = (*_PLAIN, "HUGEINT", "UHUGEINT", "DATE", "TIMESTAMP")
 """Types of which two values are equal in duckdb only if they are written alike; texts are, by their bytes."""
 _COUNTING = (nw.Implementation.POLARS, nw.Implementation.PYARROW)
-"""Engines whose columns hold one type each. A column of pandas may hold True, 1 and 1.0, which it takes for equal."""
+"""Engines whose columns hold one type each."""
 _COUNTED = (nw.Boolean, nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.Float32,
             nw.Float64, nw.String)  # fmt: skip
 """Types whose equal values are read alike."""
