@@ -1,7 +1,7 @@
 """`python -m benchmarks [topic ...] [--quick] [--json FILE]`: measure, and print a table.
 
-The topics `growth`, `channel-growth`, `dimensions`, `figure`, `limits` and `pictures` run only if named; they write
-docs/scaling.*, channel-growth.*, growth.*, training.svg, limits.* and concepts/*.svg."""
+The topics `growth`, `channel-growth`, `dimensions`, `rows`, `figure`, `limits` and `pictures` run only if named; they
+write docs/scaling.*, channel-growth.*, growth.*, a part of scaling.md, training.svg, limits.* and concepts/*.svg."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ from benchmarks import (
     profiles,
     records,
     renyi,
+    rows,
     sampler,
     sessions,
     sets,
@@ -80,13 +81,14 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "growth": (growth.growth,),
     "channel-growth": (growth_channels.channels,),
     "dimensions": (growth_dimensions.dimensions,),
+    "rows": (rows.rows,),
     "figure": (training_figure.figure,),
     "limits": (limits.figure,),
     "pictures": (concepts.pictures,),
 }
 _COLOURS = {"met": "green", "missed": "red", "": "default"}
 _WIDTH = 118
-_WRITING = ("growth", "channel-growth", "dimensions", "figure", "limits", "pictures")
+_WRITING = ("growth", "channel-growth", "dimensions", "rows", "figure", "limits", "pictures")
 """Topics that write pages of the documentation."""
 _NAMES = ", ".join(TOPICS)
 

@@ -12,6 +12,7 @@ import numpy as np
 import fugu
 from benchmarks.inputs import GAP, atoms, pair, rounded, shuffled
 from benchmarks.measure import Row, Side, Size, race
+from benchmarks.rows import section
 from benchmarks.svg import Series, chart
 from fugu.calibration.lattice import least
 from fugu.loss.atoms import prove_pure
@@ -57,7 +58,8 @@ def growth(size: Size) -> Iterator[Row]:
             times["proof"][n] = _proof(n, random, 1 if n >= 10**6 else 3)
     if not size.quick:
         (_DOCS / "scaling.svg").write_text(_picture(times), encoding="utf-8")
-        (_DOCS / "scaling.md").write_text(_page(times), encoding="utf-8")
+        page = _DOCS / "scaling.md"
+        page.write_text(f"{_page(times)}\n{section(page.read_text(encoding='utf-8'))}", encoding="utf-8")
     for name, found in times.items():
         last = max(found)
         yield Row("growth", f"{_NAMES[name]}, n = {last:,}", found[last], "x sort of 1e6")
@@ -143,5 +145,5 @@ computation itself stays the same per atom.
 - **exact draws**: n lattice Laplace values at a scale of 16 grid steps, from the operating system's bits.
 - **np.sort**: n doubles in random order.
 
-`python -m benchmarks growth` measures all this again and writes this page and its picture.
+`python -m benchmarks growth` measures all this again and writes this part of the page and its picture.
 """

@@ -44,16 +44,16 @@ def _measure(stage: str, kind: str, n: int, how: str) -> float:
     given = pair(n, kind)
     if how == "traced":
         tracemalloc.start()
-    before = _resident(reset=True)
+    before = resident(reset=True)
     if stage == "search":
         least(rounded(given, budget), budget.asks(), fugu.Laplace)
     else:
         fugu.calibrate(given, budget, method="exact")
-    used = tracemalloc.get_traced_memory()[1] if how == "traced" else _resident() - before
+    used = tracemalloc.get_traced_memory()[1] if how == "traced" else resident() - before
     return used / (8 * n)
 
 
-def _resident(reset: bool = False) -> int:
+def resident(reset: bool = False) -> int:
     """The highest resident set so far, in bytes.
 
     Linux: VmHWM, which can be reset to leave out what building the laws took; ru_maxrss would not do, as it

@@ -20,6 +20,8 @@ ROOMS = [
 MAX_LINES, QUESTION = 600, 450
 LONG: dict[str, str] = {
     "channels/exact.py": "an exact channel, what it costs and what none goes below: one proof in rationals",
+    "data/frame.py": "where columns come from, how each engine counts them, and the frames that go out as they came in",
+    "ledger/fingerprint.py": "what two tables are the same by: digests of content and of people, and the chance of it",
     "ledger/events.py": "the chain of events, the state that they add up to, and checkpoints of it",
     "queries/law_price.py": "a question, its laws and their noise: each line of the argument rests on the one before",
     "laws/adding.py": "the law of a sum: in integers, term by term or by one FFT, each with its error",

@@ -39,6 +39,8 @@ _SCALARS = (np.number, np.bool_, np.character, Decimal, Fraction, bytes, *_TIMES
 def is_missing(cell: Any) -> bool:
     """None, NaN in any type, and the marks of numpy and pandas; a text is missing only if the schema says so."""
     kind = type(cell)
+    if kind is str or kind is int:  # nearly all cells there are
+        return False
     if issubclass(kind, Decimal):
         return bool(cell.is_nan())
     if issubclass(kind, np.datetime64 | np.timedelta64):
@@ -93,7 +95,9 @@ def text_of(cell: Any) -> str:
     ('F', '2', '2', '0.1', '(other)')
     """
     kind, found = type(cell), OTHER
-    if issubclass(kind, _TEXTS):
+    if kind is int and cell.bit_length() <= 3 * _LONGEST:
+        found = str(cell)
+    elif issubclass(kind, _TEXTS):
         found = str.strip(cell) if issubclass(kind, str) else cell.decode("utf-8", "replace").strip()
     elif issubclass(kind, _TRUTHS):
         found = str(bool(cell))
@@ -124,12 +128,20 @@ def number_text(number: float) -> str:
     return repr(number + 0.0)
 
 
+_APART = {str, int, type(None)}
+"""Types of which Python takes no two cells for equal that differ."""
+
+
 def distinct(cells: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
     """The different cells, told apart by type and value, and the place of each row among them.
 
     What is no plain value (a list, an object with its own ideas of equality) is not compared, but stands as OTHER;
     times are told apart by their text, as one instant may be written in two ways."""
+    cells = cells if isinstance(cells, list) else list(cells)
     place: dict[Any, int] = {}
+    if set(map(type, cells)) <= _APART:
+        place = {cell: number for number, cell in enumerate(dict.fromkeys(cells))}
+        return list(place), np.fromiter(map(place.__getitem__, cells), dtype=np.int64, count=len(cells))
     found: list[Any] = []
     codes = []
     for item in cells:
@@ -254,6 +266,10 @@ def middle(values: NDArray[T], rows: NDArray[np.int64] | None = None) -> T:
     int(middle(np.array([3, 1]), np.array([2, 1])))
     (2, 1, 3)
     """
+    if rows is None:
+        half = (len(values) - 1) // 2
+        low: T = np.partition(values, half)[half]
+        return low
     found, often = tallied(values, rows)
     ends = np.cumsum(often)
     chosen: T = found[np.searchsorted(ends, (ends[-1] - 1) // 2, "right")]

@@ -71,7 +71,7 @@ class Raw:
         if self.array is None or self.masked is None:
             return self.cells or [], np.asarray(self.codes)
         values, codes = np.unique(self.array, return_inverse=True)
-        found = [*values, None]
+        found = [*values.tolist(), None]
         return found, np.where(self.masked, len(values), codes).astype(np.int64)
 
     def to_list(self) -> list[Any]:
@@ -217,9 +217,9 @@ class Column:
         if self.numeric:
             distinct, found = np.unique(present, return_inverse=True)
         else:
-            place: dict[str, int] = {}
-            numbered = (place.setdefault(text, len(place)) for text in present.tolist())
-            found = np.fromiter(numbered, dtype=np.int64, count=len(present))
+            texts = present.tolist()
+            place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+            found = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
             distinct = np.array([*place, None], dtype=object)[:-1]
             if ordered:
                 order = np.argsort(distinct, kind="stable")
@@ -345,8 +345,13 @@ def column_digest(column: NDArray[Any], counts: NDArray[np.int64] | None = None)
     """SHA-256 of the values in increasing order, so that a shuffled copy is the same column.
 
     `counts`: how many rows each value stands for; they are digested one by one, in blocks."""
-    values, rows = tallied(np.asarray(column, dtype="<f8") + 0.0, counts)
-    canonical, ends, digest = np.where(np.isnan(values), np.nan, values), np.cumsum(rows), hashlib.sha256()
+    numbers = np.asarray(column, dtype="<f8") + 0.0
+    values, rows = (np.sort(numbers), None) if counts is None else tallied(numbers, counts)
+    canonical, digest = np.where(np.isnan(values), np.nan, values), hashlib.sha256()
+    if rows is None:
+        digest.update(canonical.data)
+        return digest.hexdigest()
+    ends = np.cumsum(rows)
     for start in range(0, int(rows.sum()), _BLOCK):
         stop = start + _BLOCK
         first, last = np.searchsorted(ends, [start, stop], "right").tolist()

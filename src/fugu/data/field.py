@@ -117,7 +117,7 @@ class Field:
             cells, codes = raw.factors()
             known = self.categories if decimal == "." else Categories(self.values or (), decimal)
             texts = np.empty(len(cells) + 1, dtype=object)
-            texts[:-1] = [None if is_gone(cell, gone) else self._text(cell, known) for cell in cells]
+            texts[:-1] = self._texts(cells, known, gone)
             values, missing = texts[codes], np.array([text is None for text in texts], dtype=bool)[codes]
             truth = self.values == TRUTH and self.ordered
             return Column(name, values == "True" if truth else values, missing, counts=raw.counts)
@@ -215,16 +215,23 @@ class Field:
         places, codes = np.unique(np.clip(steps, 0, int((high - low) / self.step)), return_inverse=True)
         return np.array([float(low + int(k) * self.step) for k in places])[codes]
 
-    def _text(self, cell: object, known: Categories) -> str:
-        text = text_of(cell)
-        if self.values is None:
-            return text
+    def _texts(self, cells: list[Any], known: Categories, gone: frozenset[str]) -> list[str | None]:
+        """Each cell as its text, None where missing; of names, which may be as many as rows, without a call each."""
+        if self.values is not None:
+            return [None if is_gone(cell, gone) else self._category(text_of(cell), cell, known) for cell in cells]
+        if not set(map(type, cells)) <= {str, type(None)}:
+            return [None if is_gone(cell, gone) else text_of(cell) for cell in cells]
+        words = (None if cell is None else cell.strip() for cell in cells)
+        return [None if word in gone else word for word in words]
+
+    def _category(self, text: str, cell: object, known: Categories) -> str:
+        """The category that a cell with this text is, or becomes."""
         number = None if isinstance(cell, str | bytes) else number_of(cell)
         place = known.place(text, number)
         if place < 0 and self.nearest and not math.isnan(there := number_of(cell, known.decimal)):
             inside = min(max(there, min(known.numbers)), max(known.numbers))  # from infinity all are equally far
             place = int(np.argmin([abs(value - inside) for value in known.numbers]))
-        return self.values[place] if place >= 0 else self.elsewhere
+        return (self.values or ())[place] if place >= 0 else self.elsewhere
 
     @property
     def elsewhere(self) -> str:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.column import Raw
-from fugu.data.frame import Relation, Table, refused
+from fugu.data.frame import Relation, Table, mark_of, refused
 from fugu.errors import BadTable, UsageError
 from fugu.files import STREAM, mark_between, opened, writing
 from fugu.visible import brief, visible
@@ -165,9 +165,10 @@ def parquet(file: Path, **more: bool) -> Relation:
     """The table in a Parquet file; `more`: what else duckdb is to say of each row."""
     if any(mark in str(file.absolute()) for mark in "*?["):
         raise BadTable(f"{str(file)!r} has one of * ? [ in its path, which duckdb takes for a pattern; rename it")
-    connection = connect()
+    connection, mark = connect(), mark_of(file.absolute())
     try:
-        return Relation(connection.from_parquet(str(file.absolute()), hive_partitioning=False, **more), connection)
+        relation = connection.from_parquet(str(file.absolute()), hive_partitioning=False, **more)
+        return Relation(relation, connection, file.absolute(), mark)
     except BadTable:
         raise
     except Exception as error:  # of its own kind or another: the message may quote a cell

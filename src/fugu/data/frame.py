@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, final, get_args
 
 import narwhals as nw
@@ -138,21 +139,30 @@ class FrameColumns:
 
     def count(self, names: tuple[str, ...]) -> Counted | None:
         """Of engines that group cells by the value alone that they have in their own type, and only of such types."""
-        if self.frame.implementation not in _COUNTING:
-            return None
         types = self.frame.collect_schema()
-        if not all(types[name] in _COUNTED for name in names):
+        if not all(self._tells_apart(name) and types[name] in _COUNTED for name in names):
             return None
         often = _apart(names)
         grouped = self.frame.lazy().select(*names).group_by(*names).agg(nw.len().alias(often))
-        found = FrameColumns(grouped).fetch((*names, often))
-        counts: Any = found[often]
-        return {name: found[name] for name in names}, counts.to_numpy().astype(np.int64)
+        found: Mapping[str, Any] = FrameColumns(grouped).fetch((*names, often))
+        counts = found[often].to_numpy().astype(np.int64)
+        kept = all(found[name].dtype == types[name] for name in names)  # old engines widen a key, or lose one
+        if not kept or (isinstance(self.frame, nw.DataFrame) and counts.sum() != len(self.frame)):
+            return None
+        return {name: found[name] for name in names}, counts
+
+    def _tells_apart(self, name: str) -> bool:
+        """Whether the engine takes two cells of the column for equal only if they are read alike. A column of objects
+        may hold True, 1 and 1.0, which pandas takes for equal."""
+        engine = self.frame.implementation
+        if engine is nw.Implementation.PANDAS:
+            return str(self.frame.to_native().dtypes[name]) != "object"
+        return engine in _COUNTING
 
     def one_each(self, name: str, absent: Collection[str]) -> bool:
         """Of a frame that is in memory: a query might give other rows when it runs again."""
         frame = self.frame
-        if isinstance(frame, nw.LazyFrame) or frame.implementation not in _COUNTING:
+        if isinstance(frame, nw.LazyFrame) or not self._tells_apart(name):
             return False
         column = frame[name]
         if not (column.dtype.is_integer() or column.dtype == nw.String) or column.null_count():
@@ -170,6 +180,9 @@ class Relation:
     relation: Any
     owner: Any = None
     """Kept alive as long as the relation is: the connection of a file."""
+    file: Path | None = None
+    mark: tuple[int, ...] = ()
+    """By which a file is known that is read more than once: what `mark_of` said when it was opened."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -204,7 +217,13 @@ class Relation:
         listed = ", ".join(f"'{word.replace(chr(39), 2 * chr(39))}'" for word in plain_words(absent))
         plain = "TRUE" if kind in _WHOLE else f"NOT (regexp_matches({own}, '{STRANGE}') OR {own} IN ({listed}))"
         said = f"count(*), count(DISTINCT {own}), count(*) FILTER (WHERE {plain})"
-        rows, names, plain_names = self._asked(lambda: self.relation.aggregate(said).fetchall())[0]
+        try:
+            self.owner.execute(f"SET memory_limit = '{_ROOM}'")
+            rows, names, plain_names = self.relation.aggregate(said).fetchall()[0]
+        except Exception:  # too little room, or a damaged file: whoever reads it row by row says so
+            return False
+        finally:
+            self.owner.execute("RESET memory_limit")
         return bool(rows == names == plain_names)
 
     def _counted(self, names: tuple[str, ...]) -> Counted | None:
@@ -227,10 +246,26 @@ class Relation:
     def _asked(self, run: Callable[[], T]) -> T:
         """What the engine gives; what it raises, of its own kind or another, may quote a cell and is not passed on."""
         try:
-            return run()
+            found = run()
+            if self.file is None or mark_of(self.file) == self.mark:
+                return found
+            raise BadTable
         except Exception as error:
+            if self.file is not None and mark_of(self.file) != self.mark:
+                raise BadTable(
+                    f"{str(self.file)!r} has changed since it was opened; read a copy of it that nobody writes to"
+                ) from None
             damaged = "the Parquet file is damaged, or holds what duckdb does not read; write it again"
             raise refused(error, damaged if self.owner is not None else str(_failed("duckdb", error))) from None
+
+
+def mark_of(file: Path) -> tuple[int, ...]:
+    """What a file is known by that nobody writes to: which it is, its size, when it was written; () if it is gone."""
+    try:
+        known = file.stat()
+    except OSError:
+        return ()
+    return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns
 
 
 ColumnSource = Columns | FrameColumns | Relation | SparkColumns
@@ -243,10 +278,12 @@ _PLAIN = (*_WHOLE, "FLOAT", "DOUBLE", "BOOLEAN", "VARCHAR", "DECIMAL")
 
 
 _FIRST_ROWS = 10_000
+_ROOM = "384MB"
+"""In which names are told apart, however many there are; what does not fit goes to the folder for temporary files."""
 _EQUAL = (*_PLAIN, "HUGEINT", "UHUGEINT", "DATE", "TIMESTAMP")
 """Types of which two values are equal in duckdb only if they are written alike; texts are, by their bytes."""
 _COUNTING = (nw.Implementation.POLARS, nw.Implementation.PYARROW)
-"""Engines whose columns hold one type each. A column of pandas may hold True, 1 and 1.0, which it takes for equal."""
+"""Engines whose columns hold one type each."""
 _COUNTED = (nw.Boolean, nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.Float32,
             nw.Float64, nw.String)  # fmt: skip
 """Types whose equal values are read alike."""
@@ -313,13 +350,14 @@ class Table:
     array([201.,  nan])
     """
 
-    __slots__ = ("_columns", "_counts", "_native", "_source", "columns")
+    __slots__ = ("_columns", "_counts", "_native", "_raws", "_source", "columns")
 
     def __init__(self, data: object, counts: NDArray[np.int64] | None = None) -> None:
         self._source: ColumnSource = data._source if isinstance(data, Table) else source_of(data)
         self._native: Mapping[str, object] | None = data._native if isinstance(data, Table) else None
         self._counts: NDArray[np.int64] | None = data._counts if isinstance(data, Table) else counts
         self._columns: dict[str, Column] = {}
+        self._raws: dict[str, Raw] = {}
         self.columns: tuple[str, ...] = self._source.names
         if not self.columns:
             raise BadTable(
@@ -377,12 +415,15 @@ class Table:
     def raw(self, name: str) -> Raw:
         """The cells as they stand; for a schema, which says what they mean."""
         self._require(name)
+        if name in self._raws:
+            return self._raws[name]
         native, counts = self._fetched()[name], self._counts
         if isinstance(native, Column):
             counts = native.counts
             native = np.ma.array(native.values, mask=native.missing)
         raw = Raw.of(name, native)
-        return raw if counts is None else replace(raw, counts=counts)
+        self._raws[name] = raw if counts is None else replace(raw, counts=counts)
+        return self._raws[name]
 
     def column(self, name: str) -> NDArray[Any]:
         """Numbers and truth values as float64, NaN where missing; text as objects, None where missing."""

@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
 from typing import Any, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,21 +212,24 @@ _CHANCE = Fraction(1, 10**9)
 """How likely two tables of other people are taken for tables of the same people, at most."""
 
 
+_WIDTH = 64
+"""Bytes of a block of SHA-256."""
+
+
 def digested(key: str, items: Iterable[bytes]) -> Tokens:
-    """The digests of people or rows under the key, sorted: HMAC-SHA-256 (RFC 2104), of which the hashes of the key are
-    worked out once and continued."""
-    secret = key.encode() if len(key.encode()) <= _BLOCK else hashlib.sha256(key.encode()).digest()
-    inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in secret.ljust(_BLOCK, b"\0"))) for pad in (0x36, 0x5C))
-    parts, left = [np.zeros(0, dtype=np.uint64)], iter(items)
-    while some := list(islice(left, _SOME)):
-        cut = []
-        for item in some:
-            within, around = inner.copy(), outer.copy()
-            within.update(item)
-            around.update(within.digest())
-            cut.append(around.digest()[:8])
-        parts.append(np.frombuffer(b"".join(cut), dtype="<u8").astype(np.uint64))
-    return np.sort(np.concatenate(parts))
+    """The digests of people or rows under the key (HMAC-SHA-256), sorted; the key is taken in once for all of them."""
+    secret = key.encode()
+    block = (secret if len(secret) <= _WIDTH else hashlib.sha256(secret).digest()).ljust(_WIDTH, b"\0")
+    inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in block)) for pad in (0x36, 0x5C))  # RFC 2104
+
+    def digest(item: bytes) -> bytes:
+        inside, outside = inner.copy(), outer.copy()
+        inside.update(item)
+        outside.update(inside.digest())
+        return outside.digest()[:8]
+
+    cut = b"".join(map(digest, items))
+    return np.sort(np.frombuffer(cut, dtype="<u8").astype(np.uint64))
 
 
 def _told(rows: Bits) -> Iterator[bytes]:
@@ -236,8 +239,6 @@ def _told(rows: Bits) -> Iterator[bytes]:
         yield from (b"row " + text[k : k + 8] for k in range(0, len(text), 8))
 
 
-_BLOCK = 64
-"""Bytes of a block of SHA-256."""
 _SOME = 2**16
 
 
@@ -386,12 +387,18 @@ class Gathered:
         return Marks(named, earlier, persons, self.rows)
 
 
+_SEEN: WeakKeyDictionary[Raw, Bits] = WeakKeyDictionary()
+"""The bits of different cells, which several questions to one table ask for."""
+
+
 def cells(column: Any) -> Bits:
     """Each cell of a column as 64 bits."""
     if isinstance(column, Raw):
         if column.array is None:
             found, codes = column.factors()
-            return _of_objects(found)[codes] if found else np.zeros(0, dtype=np.uint64)
+            if column not in _SEEN:
+                _SEEN[column] = _of_objects(found)
+            return _SEEN[column][codes] if found else np.zeros(0, dtype=np.uint64)
         column = np.ma.array(column.array, mask=np.asarray(column.masked))
     values, gone = _array(column)
     if values.dtype.kind == "b":

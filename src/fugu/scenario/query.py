@@ -275,11 +275,18 @@ def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float
 
 def require_one_row_each(table: Table, unit: str | None) -> None:
     """Refuse a table in which the column that names the person is missing or repeats; never says where or how often."""
+    persons_of(table, unit)
+
+
+def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
+    """Who is in a table that was read, each in one spelling and in one row; None where no column names the person."""
     if unit is None:
-        return
+        return None
     column = table.exact(unit)
-    if column.missing.any() or len({person_of(name) for name in column.values.tolist()}) < len(column):
+    found = tuple(people_of(column.values.tolist()))
+    if column.missing.any() or len(set(found)) < len(found):
         raise repeated_unit(unit)
+    return found
 
 
 def repeated_unit(unit: str) -> RepeatedUnit:
@@ -288,14 +295,6 @@ def repeated_unit(unit: str) -> RepeatedUnit:
         f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep one "
         "row a unit, or one summary value (such as the mean) a unit"
     )
-
-
-def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
-    """Who is in a table that was read, each in one spelling; None where no column names the person."""
-    if unit is None:
-        return None
-    require_one_row_each(table, unit)
-    return tuple(map(person_of, table.exact(unit).values.tolist()))
 
 
 def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...] | None:
@@ -309,23 +308,27 @@ def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...
 
 
 def people_of(names: Iterable[object]) -> list[str]:
-    """Each name in one spelling; those that are plain letters and digits are spelt so already.
+    """Each name in one spelling; of names that are all spelled in one way, at once.
 
-    >>> people_of(["p1", "007", "7", 7.0, "TRUE", "Inf"])
-    ['p1', '7', '7', '7', '1', 'inf']
+    >>> people_of(["p1", "007", "7", 7.0, "TRUE", "Inf"]), people_of(["p1", "Inf", "7"])
+    (['p1', '7', '7', '7', '1', 'Inf'], ['p1', 'Inf', '7'])
     """
     listed = list(names)
-    if all(type(name) is str for name in listed) and _SPELT.fullmatch("\n".join([*listed, ""])):  # type: ignore[list-item]
+    if all(type(name) is str for name in listed) and _THEMSELVES.fullmatch("\n".join([*listed, ""])):  # type: ignore[list-item]
         return listed  # type: ignore[return-value]
     return [person_of(name) for name in listed]
 
 
-_SPELT = re.compile(r"(?:(?!(?i:inf|infinity|true|false)\n)[A-Za-z][A-Za-z0-9]*\n|[1-9][0-9]{0,14}\n)*")
-"""Lines that are one spelling already: whole numbers, and letters and digits that spell no number."""
+_OWN = r"(?:(?!(?:true|false)(?:\n|\Z))[a-z][!-~]*|0|[1-9]\d{0,14})"
+_ITSELF, _THEMSELVES = (re.compile(form, re.ASCII | re.IGNORECASE) for form in (_OWN, rf"(?:{_OWN}\n)*"))
+"""Names that are spelled in one way: of letters and signs that begin with a letter, and numbers of up to 15 digits;
+and lines of them."""
 
 
 def person_of(name: object) -> str:
     """One name in one spelling: "1", "1.0" and "01" may be one person, and so may two spellings of one letter."""
+    if type(name) is str and _ITSELF.fullmatch(name):
+        return name
     number = meant(name)
     if not math.isnan(number) and abs(number) < 1e15:
         return number_text(number)
