@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -283,18 +283,13 @@ def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
     if unit is None:
         return None
     column = table.exact(unit)
-    found = tuple(people_of(column.values.tolist()))
+    found = tuple(map(person_of, column.values.tolist()))
     if column.missing.any() or len(set(found)) < len(found):
-        raise repeated_unit(unit)
+        raise RepeatedUnit(
+            f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
+            "one row a unit, or one summary value (such as the mean) a unit"
+        )
     return found
-
-
-def repeated_unit(unit: str) -> RepeatedUnit:
-    """What is said of a table in which a person is missing or repeats."""
-    return RepeatedUnit(
-        f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep one "
-        "row a unit, or one summary value (such as the mean) a unit"
-    )
 
 
 def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...] | None:
@@ -307,22 +302,8 @@ def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...
     return persons_of(Table({unit: known.column(unit, whole.raw(unit))}), unit)
 
 
-def people_of(names: Iterable[object]) -> list[str]:
-    """Each name in one spelling; of names that are all spelled in one way, at once.
-
-    >>> people_of(["p1", "007", "7", 7.0, "TRUE", "Inf"]), people_of(["p1", "Inf", "7"])
-    (['p1', '7', '7', '7', '1', 'Inf'], ['p1', 'Inf', '7'])
-    """
-    listed = list(names)
-    if all(type(name) is str for name in listed) and _THEMSELVES.fullmatch("\n".join([*listed, ""])):  # type: ignore[list-item]
-        return listed  # type: ignore[return-value]
-    return [person_of(name) for name in listed]
-
-
-_OWN = r"(?:(?!(?:true|false)(?:\n|\Z))[a-z][!-~]*|0|[1-9]\d{0,14})"
-_ITSELF, _THEMSELVES = (re.compile(form, re.ASCII | re.IGNORECASE) for form in (_OWN, rf"(?:{_OWN}\n)*"))
-"""Names that are spelled in one way: of letters and signs that begin with a letter, and numbers of up to 15 digits;
-and lines of them."""
+_ITSELF = re.compile(r"(?!(?:true|false)$)[a-z][!-~]*|0|[1-9]\d{0,14}", re.ASCII | re.IGNORECASE)
+"""Names that are spelled in one way: of letters and signs that begin with a letter, and numbers of up to 15 digits."""
 
 
 def person_of(name: object) -> str:
