@@ -21,8 +21,9 @@ from fugu.queries.features import Coded, SquaredFeature
 from fugu.queries.groups import Types
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.statistic import NoisedQuestion, QuestionPlan, own_of
-from fugu.queries.table_belief import Charges, Pricing, TableHistory, envelope, proved_epsilon
+from fugu.queries.table_belief import Charges, Pricing, TableHistory, envelope
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
+from fugu.translation.records.plan import EXACT, Limits
 from fugu.translation.records.pricer import largest_rate
 from fugu.translation.records.problem import Floats, joined
 from fugu.visible import brief
@@ -43,6 +44,8 @@ _ROUNDS, _WORTHWHILE = 6, 2e-3
 """Rounds of new slopes, and the part of the error that a round must save for another one."""
 _PRICES, _TURNS, _NOTHING = 20, 60, 1e-30
 """The dearest laws and pairs whose slopes are looked at; turns of multipliers."""
+_FAR, _ROUGH = 0.8, 0.02
+"""Of many states, prices below this part of what they may be hold nothing back; others are known to this part."""
 _FLOOR = 1e-2
 """By errors alone no question has less than this part of the largest share."""
 
@@ -72,9 +75,11 @@ def allotted(
     found = [_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)]
     for j, plan in enumerate(plans):  # groups that allow less noise than the worst one get less, question by question
         if plan.question.by is not None:
-            scales = room.scales([(plan, Fraction(1))], plan.question.by, [*found[:j], *found[j + 1 :]])
+            beside = [*found[:j], *found[j + 1 :]]
+            scales = room.scales([(plan, Fraction(1))], plan.question.by, beside, own[j])
             found[j] = plan.noised({g: max(scales[g], found[j].own(g)) for g in found[j].rates})
-    return [asked for _, asked in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+    asked = [asked for _, asked in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+    return room.proved([plans[order.index(k)] for k in range(len(plans))], asked, "these questions together")
 
 
 def read_weights(weights: Sequence[Real] | str | None, questions: int) -> list[Fraction] | None:
@@ -148,15 +153,15 @@ def _tangents(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]
     """What bounds own epsilons e near these ones: rows @ e <= bounds; the last row is the cap."""
     asked = room.asked.beside([_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)])
     features = room.pricing.modelled(asked.questions)
-    prices = sorted(
-        room.pricing.tangents(asked.questions, room.types, asked.apart), key=lambda found: found[0], reverse=True
-    )
+    limits = Limits(_FAR * float(room.target), _ROUGH * float(room.target))
+    found = room.pricing.tangents(asked.questions, room.types, asked.apart, limits)
+    prices = sorted(found, key=lambda price: price[0], reverse=True)
     units = [{c.shape: float(c.unit) for c in plan.charges(Fraction(1), features)} for plan in plans]
     rows = [[math.fsum(known.get(key, 0.0) * each for key, each in unit.items()) for unit in units]
             for _, known in prices[:_PRICES]]  # fmt: skip
     here = np.array([float(e) for e in own])
     bounds = [
-        float(room.target - value) + float(np.dot(row, here)) for row, (value, _) in zip(rows, prices, strict=False)
+        float(room.target) - value + float(np.dot(row, here)) for row, (value, _) in zip(rows, prices, strict=False)
     ]
     return np.array([*rows, [1.0] * len(plans)]), np.array([*bounds, float(room.top - room.summed)])
 
@@ -227,9 +232,12 @@ LEAST_OWN = Fraction(1, 10**6)
 """Below this an answer would be noise."""
 _DIGITS = 9
 _MANY = 64
-_AHEAD = 4
+_AHEAD = 8
 """How many times more than what surely fits is tried first."""
 _NEAREST = 1e-9
+_STEP = Fraction(1, 10**6)
+_FEW = 64
+"""States up to which every price of a search is a near one."""
 
 
 @final
@@ -293,7 +301,9 @@ class Room:
                 continue
             for _, law in laws:
                 wanted.setdefault(id(law), (law, {}))[1].setdefault(base, set()).add(group)
-        for law, bases in wanted.values():
+        for law, bases in sorted(
+            wanted.values(), key=lambda found: max(found[0].size, EXACT)
+        ):  # those of many states last
             many = len(bases) > _MANY  # then one set of charges that covers them all
             each = {envelope(list(bases)): set().union(*bases.values())} if many else bases
             for base, groups_of in each.items():
@@ -314,36 +324,51 @@ class Room:
         if most < LEAST_OWN:
             return Fraction(0)
         alone = not base and len(joined(new(most))) == 1
-        states = 1 if alone else len(next(iter(law.given.values())))
+        states = 1 if alone else law.size
         finest = 2e-6 if states <= 64 else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
         near = finest * float((self.target - self.before) / self.target)
 
-        def charged(scale: Fraction) -> Charges:
-            return joined((*base, *new(scale)))
-
-        def cost(pair: tuple[str, str], scale: Fraction) -> tuple[Fraction, float]:
-            charges = charged(scale)
-            priced = self.pricing.priced(law, charges, pair)
-            slopes = dict(zip((c.shape for c in charges), priced.slopes, strict=False))
+        def cost(pair: tuple[str, str], top: Fraction, scale: Fraction) -> tuple[Fraction, float]:
+            charges = joined((*base, *new(scale)))
+            # at the top it is only asked whether it fits, and of many states how far it is from that
+            enough, target = (float(self.target) if known else None for known in (scale == top, states > _FEW))
+            about = self.pricing.estimate(law, charges, pair, Limits(enough, target=target))
             # how much of each charge a unit of scale adds; charges that have reached their largest add nothing
-            before = {charge.shape: float(charge.unit) for charge in joined(new(scale))}
-            growth = {
-                c.shape: (float(c.unit) - before.get(c.shape, 0.0)) / float(scale) for c in joined(new(2 * scale))
-            }
-            return proved_epsilon(priced, charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
+            before = {charge.shape: charge.unit for charge in joined(new(scale))}
+            growth = {c.shape: (c.unit - before.get(c.shape, 0)) / scale for c in joined(new(scale * (1 + _STEP)))}
+            slope = sum(about.slopes.get(key, 0.0) * float(more / _STEP) for key, more in growth.items())
+            return min(as_fraction(about.high), own_of(charges)), slope
 
         scale = most
         for turn, pair in enumerate(permutations(law.given, 2)):
+            known = Limits(float(self.target)), True
+            if self.pricing.estimate(law, joined((*base, *new(scale))), pair, *known).high <= self.target:
+                continue
             first = None
             if turn == 0 and guess is not None and guess < scale:
                 first = guess
             elif turn == 0 and 0 < sure < scale / _AHEAD:
                 first = _AHEAD * sure
-            scale = largest_rate(partial(cost, pair), self.target, sure, scale, max(near, _NEAREST), first)
-        scale, less = down(scale), Fraction(1, 10_000)
-        while scale >= LEAST_OWN and self.pricing.value(law, charged(scale), self.target) > self.target:
-            scale, less = down(scale * (1 - less)), min(2 * less, Fraction(1, 2))
+            scale = largest_rate(partial(cost, pair, scale), self.target, sure, scale, max(near, _NEAREST), first)
+        scale = down(scale)
         return scale if scale >= LEAST_OWN else Fraction(0)
+
+    def proved(self, plans: Sequence[QuestionPlan], found: list[NoisedQuestion], what: str) -> list[NoisedQuestion]:
+        """These questions, with as much more noise as it takes until what all are worth is proved to be within target.
+
+        Searches are in doubles; only this says that the noise suffices."""
+        less = Fraction(1, 10**9)
+        while True:
+            asked = self.asked.beside(found)
+            if self.pricing.worth(asked.questions, self.types, asked.apart).spent <= self.target:
+                return found
+            found = [
+                plan.noised({group: down(one.own(group) * (1 - less)) for group in one.rates})
+                for plan, one in zip(plans, found, strict=True)
+            ]
+            if any(one.own(group) < LEAST_OWN for one in found for group in one.rates):
+                raise self.refusal(what)
+            less = min(4 * less, Fraction(1, 2))
 
     def refusal(self, what: str) -> BudgetExceeded:
         """That no noise fits."""
@@ -435,4 +460,4 @@ def least_noise(
     scales = room.scales([(plan, Fraction(1))], by)
     if not all(scales.values()):
         raise room.refusal(str(plan.question))
-    return [plan.noised(scales)]
+    return room.proved([plan], [plan.noised(scales)], str(plan.question))

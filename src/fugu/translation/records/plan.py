@@ -4,14 +4,16 @@ A plan between all pairs of k states has k^2 unknowns. A flow along a few edges 
 long way is many short ones; what an edge is missing for is seen in the potentials: g(x) > e^Lam(x, y) g(y) there. Each
 round solves, adds those edges and takes the potentials as its new scale. The closure of the potentials bounds the price
 from below, the plan from above, so it is known how far from the best a plan can be. Many states start from the
-potentials of fewer, on coarser lines; large distances start from those of half the distances, twice as large.
+potentials of fewer, on coarser lines; large distances start from those of half the distances, twice as large. Where
+a problem like it was solved before, its potentials and edges are where this one begins.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +24,7 @@ from fugu.visible import Json
 
 MOST = 40_000
 """States of the largest problem for which a plan is sought."""
-_EXACT, FEW, _COARSE = 700, 4_000, 1_500
+EXACT, FEW, _COARSE = 700, 4_000, 1_500
 """States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
 _WIDE = 6
 """Distances up to which potentials of zero are a start: beyond, e^Lam is too large for a first solution."""
@@ -32,32 +34,71 @@ _VIOLATED = 1e-12
 _NOTHING = 1e-16
 _POLISHES = 2
 """Rounds without new edges: the potentials of a solution are a better scale for the next."""
+_POOR = 1e-9
+"""Where the simplex method is quick, bounds that are further apart than this part are tried from the beginning."""
+_PART = 0.1
+"""How far apart bounds may be, as a part of how far from a target they are."""
+_LOOSE = 0.3
+"""Edges of many states along which g may still rise by e to this are left out of the next program."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a price is known well enough: it is at most `enough`, or its bounds are `gap` apart, or nearer to each other
+    than to `target`. A gap of None is as near as can be asked for so many states: 1e-12 for few and 2 % for many."""
+
+    enough: float | None = None
+    gap: float | None = None
+    target: float | None = None
+
+    def met(self, low: float, high: float) -> bool:
+        """Whether these bounds are good enough, however near they are."""
+        away = 0.0 if self.target is None else max(self.target - high, low - self.target)
+        return (self.enough is not None and high <= self.enough) or high - low <= _PART * away
+
+    def less(self, apart: float) -> Limits:
+        """The same of a price without what is apart."""
+        enough, target = (None if amount is None else amount - apart for amount in (self.enough, self.target))
+        return Limits(enough, self.gap, target)
+
+
+NEAR = Limits()
 
 
 @dataclass(frozen=True, eq=False)
 class PricedPlan:
-    """A plan, the potentials h = log g, the bound from below that g gives, the edges of the graph, the widest Lam."""
+    """A plan, the potentials h = log g, the bound from below that g gives, the edges of the graph, what it is for, and
+    where the simplex method ended."""
 
     plan: MassPlan | None
     lower: float
     h: Floats
     edges: tuple[Ints, Ints]
-    widest: float
+    problem: PricingProblem
+    basis: Basis | None = None
 
     @property
     def high(self) -> float:
         """What the plan proves, in doubles; infinite without one."""
         return math.inf if self.plan is None else float(np.log(self.plan.value))
 
-    def near(self, gap: float | None) -> bool:
+    def near(self, gap: float | None = None) -> bool:
         """Whether the two bounds are that close; if nothing is said, as close as can be asked for so many states."""
         if self.plan is None:
             return False
         size = self.h.size
         near = 1e-12 * max(1.0, self.high)
-        if size > _EXACT:
+        if size > EXACT:
             near = (1e-4 if size <= _COARSE else 1e-3 if size <= FEW else 0.02) * self.high
         return self.high - self.lower <= (near if gap is None else gap)
+
+    def done(self, limits: Limits) -> bool:
+        """Whether the price is known well enough."""
+        return self.near(limits.gap) or limits.met(self.lower, self.high)
+
+    def poor(self, limits: Limits) -> bool:
+        """Whether another start is worth its time."""
+        return not self.done(limits) and not (self.h.size <= EXACT and self.near(_POOR * max(1.0, self.high)))
 
 
 def proof_of(plan: MassPlan, digits: int = 15) -> Json:
@@ -80,26 +121,69 @@ def lower_bound(problem: PricingProblem, h: Floats) -> float:
     return above - below
 
 
-def find(problem: PricingProblem, before: PricedPlan | None = None, gap: float | None = None) -> PricedPlan:
+def find(problem: PricingProblem, before: PricedPlan | None = None, limits: Limits = NEAR) -> PricedPlan:
     """The best plan that a few rounds find.
 
     Parameters:
         problem: the laws and the charges.
-        before: what was found for other charges on the same states.
-        gap: between the bounds at which to stop; about 1e-12 for few states and 2 % for many if not said.
+        before: what was found for other charges on the same states, or potentials that are carried over from others.
+        limits: when to stop.
     """
     distances, n = Distances(problem), problem.size
-    fresh = before is None or float(problem.widest) > max(_WIDE, 2 * before.widest)
-    if before is None or fresh:
-        best = _rounds(problem, distances, *_start(problem, distances), gap)
+    if before is None or float(problem.widest) > max(_WIDE, 2 * float(before.problem.widest)):
+        best = _rounds(problem, distances, *_start(problem, distances), limits)
     else:
-        best = _rounds(problem, distances, distances.closure(before.h), before.edges, gap)
-        if n <= FEW and not best.near(gap):
-            best = min(best, _rounds(problem, distances, *_start(problem, distances), gap), key=lambda f: f.high)
-    for steepest in _OTHERWISE if n <= _EXACT else ():
-        if not best.near(gap):
-            best = min(best, _rounds(problem, distances, best.h, best.edges, gap, steepest), key=lambda f: f.high)
+        if before.plan is not None and n > EXACT and (known := _again(problem, distances, before)).done(limits):
+            return known
+        best = _rounds(problem, distances, distances.closure(before.h), before.edges, limits, basis=before.basis)
+        if n <= FEW and best.poor(limits):
+            fresh = _rounds(problem, distances, *_start(problem, distances), limits)
+            best = min(best, fresh, key=lambda f: f.high)
+    for steepest in _OTHERWISE if n <= EXACT else ():
+        if best.poor(limits):
+            other = _rounds(problem, distances, best.h, best.edges, limits, steepest)
+            best = min(best, other, key=lambda f: f.high)
     return best
+
+
+def _again(problem: PricingProblem, distances: Distances, before: PricedPlan) -> PricedPlan:
+    """What a plan and potentials for other charges say of these: the plan as it stands, the potentials scaled down."""
+    assert before.plan is not None
+    plan = weighed(problem, distances, before.plan.i, before.plan.j, before.plan.weight)
+    now = {c.shape: c.own for c in problem.charges}
+    h = before.h * min((float(now.get(c.shape, 0) / c.own) for c in before.problem.charges), default=0.0)
+    return PricedPlan(plan, max(lower_bound(problem, h), 0.0), h, before.edges, problem)
+
+
+def carried(problem: PricingProblem, found: Sequence[tuple[PricedPlan, float]]) -> PricedPlan | None:
+    """Potentials and edges to begin with, from plans for other laws of the same features, or of some of them.
+
+    `found`: each with the sign of its potentials, -1 for two laws in the other order, where 1 / g is nearly best."""
+    edges: list[tuple[Ints, Ints]] = []
+    h, distances = np.full(problem.size, np.inf), Distances(problem)
+    for plan, sign in found:
+        there = plan.problem
+        if not set(there.names) <= set(problem.names):
+            continue
+        columns = [problem.names.index(name) for name in there.names]
+        rows = {tuple(row): k for k, row in enumerate(there.values.tolist())}
+        at = np.array([rows.get(tuple(row), -1) for row in problem.values[:, columns].tolist()])
+        new = (at >= 0) & np.isinf(h)
+        if not new.any():
+            continue
+        level = np.logaddexp.reduce(sign * plan.h + np.log(np.maximum(there.q, 1e-9))) - math.log(int(there.q.sum()))
+        h[new] = sign * plan.h[at[new]] - level
+        if there.names == problem.names:
+            place = np.full(there.size, -1)
+            place[at[at >= 0]] = np.flatnonzero(at >= 0)
+            i, j = (place[side] for side in plan.edges[:: int(sign)])
+            edges.append((i[(i >= 0) & (j >= 0)], j[(i >= 0) & (j >= 0)]))
+    if np.isinf(h).all():
+        return None
+    h = distances.closure(h)
+    edges += [distances.neighbours(0 if edges else 3), distances.steepest(h)[:2]]
+    i, j = (np.concatenate([pair[side] for pair in edges]) for side in (0, 1))
+    return PricedPlan(None, 0.0, h, distinct(i, j, problem.size), problem)
 
 
 def _rounds(
@@ -107,21 +191,22 @@ def _rounds(
     distances: Distances,
     h: Floats,
     edges: tuple[Ints, Ints],
-    gap: float | None,
+    limits: Limits,
     steepest: float = 22.0,
+    basis: Basis | None = None,
 ) -> PricedPlan:
     """Solve, add the edges that the duals ask for, scale anew."""
-    n, widest = problem.size, float(problem.widest)
-    inside = None if n <= _EXACT else (1e-7 if n <= FEW else 2e-4)
-    best = PricedPlan(None, lower_bound(problem, h), h, edges, widest)
+    n = problem.size
+    inside = None if n <= EXACT else (1e-7 if n <= FEW else 2e-4)
+    best = PricedPlan(None, lower_bound(problem, h), h, edges, problem)
     if best.lower < 0:
-        best = PricedPlan(None, 0.0, np.zeros(n), edges, widest)
+        best = PricedPlan(None, 0.0, np.zeros(n), edges, problem)
     again = 0
     for _ in range(12 if n <= FEW else 3):
-        flow = solve(problem, distances, *edges, h, inside=inside, steepest=steepest)
+        flow = solve(problem, distances, *edges, h, inside=inside, steepest=steepest, basis=basis)
         if flow is None:
             break
-        plan, bottom = plan_of(problem, distances, flow, flow.value), flow.value
+        plan, bottom, basis = plan_of(problem, distances, flow, flow.value), flow.value, flow.basis
         # mass that its rounding leaves astray finds room at an epsilon a little above its value: how little, by halving
         turns, close = (16, 1e-13) if inside is None else (5, 1e-5)
         for _ in range(turns):
@@ -135,8 +220,8 @@ def _rounds(
         sides = (flow.h, -distances.closure(-flow.dual))
         h, low = max(((h, lower_bound(problem, h)) for h in sides), key=lambda found: found[1])
         plan = plan if best.plan is None or plan.value < best.plan.value else best.plan
-        best = PricedPlan(plan, max(low, best.lower), h if low >= best.lower else best.h, edges, widest)
-        if best.near(gap):
+        best = PricedPlan(plan, max(low, best.lower), h if low >= best.lower else best.h, edges, problem, basis)
+        if best.done(limits):
             break
         i, j, slack = distances.steepest(flow.dual)
         asked = slack < -_VIOLATED
@@ -144,13 +229,17 @@ def _rounds(
         if again > _POLISHES:
             break
         edges = distinct(np.concatenate([edges[0], i[asked]]), np.concatenate([edges[1], j[asked]]), n)
+    if n > EXACT and best.near():  # the next program is smaller, and a chain through all states stays
+        rises = distances.between(*edges) + best.h[edges[1]] - best.h[edges[0]]
+        kept = (rises < _LOOSE) | (np.abs(edges[0] - edges[1]) == 1)
+        edges = edges[0][kept], edges[1][kept]
     return replace(best, edges=edges)
 
 
 def _start(problem: PricingProblem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
     """Potentials and edges to begin with: those of coarser lines, or of smaller distances."""
     if problem.size <= _COARSE and problem.widest > _WIDE:
-        half = find(replace(problem, charges=tuple(c.of(c.unit / 2) for c in problem.charges)), gap=0.01)
+        half = find(replace(problem, charges=tuple(c.of(c.unit / 2) for c in problem.charges)), limits=Limits(gap=0.01))
         return 2 * half.h, half.edges
     near = distances.neighbours(3 if problem.size <= FEW else 1)
     coarse = coarser(problem) if problem.size > _COARSE else None
@@ -159,7 +248,7 @@ def _start(problem: PricingProblem, distances: Distances) -> tuple[Floats, tuple
     # the largest Lipschitz function on the states of the problem below the potentials of the coarser states
     p, q = np.concatenate([problem.p, coarse.p]), np.concatenate([problem.q, coarse.q])
     both = replace(problem, p=p, q=q, codes=np.concatenate([problem.codes, coarse.codes], axis=1))
-    ends = np.concatenate([np.full(problem.size, np.inf), find(coarse, gap=0.01).h])
+    ends = np.concatenate([np.full(problem.size, np.inf), find(coarse, limits=Limits(gap=0.01)).h])
     h = Distances(both).closure(ends)[: problem.size]
     i, j, _ = distances.steepest(h)
     return h, distinct(np.concatenate([near[0], i]), np.concatenate([near[1], j]), problem.size)
@@ -194,6 +283,34 @@ _SURE = -25.0
 
 
 @dataclass(frozen=True, eq=False)
+class Basis:
+    """Where the simplex method ended: the edges in the basis, each as one number, and the status of the rows."""
+
+    edges: frozenset[int]
+    rows: list[Any]
+
+    @classmethod
+    def of(cls, solver: Any, edges: Ints) -> Basis:
+        """That of a solver whose columns are these edges and the room."""
+        import highspy
+
+        found, basic = solver.getBasis(), highspy.HighsBasisStatus.kBasic
+        inside = (edge for edge, status in zip(edges.tolist(), found.col_status, strict=False) if status == basic)
+        return cls(frozenset(inside), list(found.row_status))
+
+    def enter(self, solver: Any, edges: Ints) -> None:
+        """Let a solver begin here; the room is in every basis, and the solver mends what does not fit."""
+        import highspy
+
+        status = highspy.HighsBasisStatus
+        found = highspy.HighsBasis()
+        known = [status.kBasic if edge in self.edges else status.kLower for edge in edges.tolist()]
+        found.col_status = [*known, status.kBasic]
+        found.row_status, found.valid, found.alien = self.rows, True, True
+        solver.setBasis(found)
+
+
+@dataclass(frozen=True, eq=False)
 class Flow:
     """A flow in doubles: `mass` along each edge (in units of where it starts) and the value e^T.
 
@@ -207,6 +324,7 @@ class Flow:
     value: float
     dual: Floats
     h: Floats
+    basis: Basis | None
 
 
 def solve(
@@ -218,6 +336,7 @@ def solve(
     *,
     inside: float | None = None,
     steepest: float = 22.0,
+    basis: Basis | None = None,
 ) -> Flow | None:
     """The best flow along the edges from i to j, or None if the solver has none.
 
@@ -226,6 +345,7 @@ def solve(
         inside: None for the simplex method; else interior points without crossover up to this relative gap.
         steepest: edges that grow mass by more than e to this, in the scale of h, are left out, but for the least of
             each state; those are cut. Nothing should flow there, and the next potentials know better.
+        basis: where the simplex method ended for other charges, or fewer edges: it ends near there again.
     """
     grown = distances.between(i, j) + h[j] - h[i]  # the exponents of their growth in the scale of the potentials
     least = np.full(h.size, np.inf)
@@ -253,6 +373,8 @@ def solve(
         program.load(solver, np.append(np.zeros(i.size), 1.0))
     except NotProvable:
         return None
+    if basis is not None and inside is None:
+        basis.enter(solver, i * n + j)
     solver.run()
     solution = solver.getSolution()
     x, y = np.array(solution.col_value), np.array(solution.row_dual)
@@ -266,7 +388,9 @@ def solve(
     dual = np.where(known, dual + h, np.inf)
     closed = distances.closure(dual)
     dual[~known] = closed[~known] + 1.0  # whoever looks for missing edges finds one here
-    return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), float(x[-1]) * math.exp(about), dual, closed)
+    ended = Basis.of(solver, i * n + j) if inside is None else None
+    value = float(x[-1]) * math.exp(about)
+    return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), value, dual, closed, ended)
 
 
 # From a flow to a plan: whose mass went where, and what to do with mass that found no room.

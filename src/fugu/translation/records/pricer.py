@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from fugu.translation.records.bounds import checked
-from fugu.translation.records.plan import MOST, PricedPlan, find, proof_of
+from fugu.translation.records.plan import EXACT, MOST, NEAR, Limits, MassPlan, PricedPlan, carried, find, proof_of
 from fugu.translation.records.problem import (
     Apart,
     Floats,
@@ -21,6 +21,7 @@ from fugu.translation.records.problem import (
     RecordCharge,
     States,
     counts,
+    joined,
 )
 from fugu.visible import Json
 
@@ -34,9 +35,14 @@ from fugu.visible import Json
 #
 # Proofs: docs/proofs/metric-charges.md#the-price.
 
+Shape = tuple[object, ...]
 _DIGITS = ((700, 15), (4_000, 9))
 """Digits of the weights of plans on at most so many states; 7 beyond."""
 _AS_OWN = 1e-13
+_BELOW = 1e-6
+"""How far below what is enough a plan has to be, so that its digits do not lead above it."""
+_REMEMBERED = 8
+"""Estimates from which others follow."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,18 @@ class RecordPrice:
     lower: float = field(default=0.0, compare=False)
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """About what is proved of a price, in doubles: it is between `low` and `high`, and rises by `slopes`, by shape.
+
+    `near`: whether it is as near as what is proved; else it is on one side of what was asked."""
+
+    low: float
+    high: float
+    slopes: Mapping[Shape, float]
+    near: bool
+
+
 class Pricer:
     """Prices charges on one pair of laws again and again: a plan for some rates is where the next begins.
 
@@ -63,6 +81,7 @@ class Pricer:
         states: the value of each feature at each state.
         p: whole-number counts of the states given s.
         q: the same given t.
+        others: tells of pricers of other laws, each with the sign of its potentials (`carried`), to begin with.
 
     >>> from fractions import Fraction
     >>> from fugu.translation.records.problem import Rate
@@ -71,36 +90,82 @@ class Pricer:
     0.476475614
     """
 
-    def __init__(self, states: States, p: Ints, q: Ints) -> None:
-        self._states, self._p, self._q = states, counts(p, "s"), counts(q, "t")
-        self._found: dict[object, PricedPlan] = {}
+    def __init__(self, states: States, p: Ints, q: Ints, others: Others | None = None) -> None:
+        self._states, self._p, self._q, self._others = states, counts(p, "s"), counts(q, "t"), others
+        self._found: dict[tuple[str, ...], PricedPlan] = {}
+        self._known: list[tuple[dict[Shape, float], Estimate]] = []
 
-    def price(self, charges: Sequence[RecordCharge]) -> RecordPrice:
-        """The least epsilon that can be proved for p against q; `charges`: everything that was released, together."""
+    def estimate(self, charges: Sequence[RecordCharge], limits: Limits = NEAR, only_known: bool = False) -> Estimate:
+        """About what `price` proves of these charges, for searches; as near as that, or as `limits` asks.
+
+        `only_known`: nothing is searched for; infinite where earlier prices do not say enough."""
+        own: dict[Shape, float] = {charge.shape: float(charge.own) for charge in joined(charges)}
+        for known, found in self._known:
+            if found.near and known == own:
+                return found
+            # a new charge costs at most its own epsilon
+            high = found.high + math.fsum(max(amount - known.get(shape, 0.0), 0.0) for shape, amount in own.items())
+            if limits.enough is not None and high <= limits.enough:
+                return Estimate(0.0, high, found.slopes, False)
+        if only_known:
+            return Estimate(0.0, math.inf, {}, False)
         problem = PricingProblem.of(self._states, self._p, self._q, charges)
+        best, low, _ = self._best(problem, limits)
+        apart = float(problem.apart)
+        slopes: dict[Shape, float] = {("apart",): 1.0}
+        slopes |= {c.shape: slope for c, slope in zip(problem.charges, best.slopes.tolist(), strict=True)}
+        low, high = min(low, best.value) + apart, best.value + apart
+        found = Estimate(low, high, slopes, limits.gap is None and not limits.met(low, high))
+        self._known = [(own, found), *self._known[: _REMEMBERED - 1]]
+        return found
+
+    def price(self, charges: Sequence[RecordCharge], enough: float = 0.0) -> RecordPrice:
+        """The least epsilon that can be proved for p against q; `charges`: everything that was released, together.
+
+        `enough`: of many states one that is at most this is as good as the least."""
+        problem = PricingProblem.of(self._states, self._p, self._q, charges)
+        bound, low, plan = self._best(problem, Limits(enough * (1 - _BELOW)) if problem.size > EXACT else NEAR)
+        proof = bound.proof
+        if plan is not None:
+            proof = proof_of(plan, next((d for most, d in _DIGITS if problem.size <= most), 7))
+        epsilon = checked(problem, proof)
+        each = {c.shape: slope for c, slope in zip(problem.charges, bound.slopes.tolist(), strict=True)}
+        rises = tuple(each.get(c.shape, 1.0 if isinstance(c, Apart) else 0.0) for c in charges)
+        return RecordPrice(epsilon, proof, rises, min(low + float(problem.apart), epsilon))
+
+    def _best(self, problem: PricingProblem, limits: Limits) -> tuple[Bound, float, MassPlan | None]:
+        """The best bound without what is apart, the bound from below, and the plan if there is one that proves it."""
+        limits = limits.less(float(problem.apart))
         most = np.array([c.most if isinstance(c, Rate) else 1 for c in problem.charges], dtype=np.float64)
         own = Bound(float(problem.own - problem.apart), {"how": "sum"}, most)
         rising = monotone(problem)
         known = [own, threshold(problem), *([] if rising is None else [rising])]
         best = min(known, key=lambda bound: bound.value)
         exact = [bound.value for bound in known if bound.exact]
-        low = min(exact, default=0.0)
-        if not exact and problem.charges and problem.size <= MOST:
-            key = (problem.size, *(c.shape for c in problem.charges))
-            found = self._found[key] = find(problem, self._found.get(key))  # from the last plan for such charges
-            low, plan = found.lower, found.plan
-            if plan is not None and np.log(plan.value) < best.value:
-                digits = next((d for most, d in _DIGITS if problem.size <= most), 7)
+        low, plan = min(exact, default=0.0), None
+        if not (exact or limits.met(low, best.value)) and problem.charges and problem.size <= MOST:
+            before = self._found.get(problem.names) or carried(problem, list(self._begun()))
+            found = self._found[problem.names] = find(problem, before, limits=limits)
+            low = found.lower
+            if found.plan is not None and found.high < best.value:
+                plan = found.plan
                 # the derivative of the program at its solution: sum of pi(x, y) g(x) steps(x, y) / p.g for each charge
                 total, g = np.bincount(plan.i, plan.weight, minlength=problem.size), np.exp(found.h - found.h.max())
                 mass = problem.p[plan.i] * plan.weight / total[plan.i] * g[plan.i]
                 slopes = problem.steps(plan.i, plan.j) @ mass / (problem.p @ g)
-                best = Bound(float(np.log(plan.value)), proof_of(plan, digits), slopes)
-        bound = own if best.value >= own.value * (1 - _AS_OWN) else best  # the best one there is, in doubles
-        epsilon = checked(problem, bound.proof)
-        each = {c.shape: slope for c, slope in zip(problem.charges, bound.slopes.tolist(), strict=True)}
-        rises = tuple(each.get(c.shape, 1.0 if isinstance(c, Apart) else 0.0) for c in charges)
-        return RecordPrice(epsilon, bound.proof, rises, min(low + float(problem.apart), epsilon))
+                best = Bound(found.high, {"how": "plan"}, slopes)
+        if best.value >= own.value * (1 - _AS_OWN):
+            return own, low, None
+        return best, low, plan if best.proof["how"] == "plan" else None
+
+    def _begun(self) -> Iterator[tuple[PricedPlan, float]]:
+        """Where a new set of features may begin: its own plans, the last first, then those of other laws."""
+        yield from ((found, 1.0) for found in reversed(self._found.values()))
+        for other, sign in self._others() if self._others else ():
+            yield from ((found, sign) for found in reversed(other._found.values()))
+
+
+Others = Callable[[], Iterable[tuple[Pricer, float]]]
 
 
 # Prices in closed form, in doubles: what they are about, and how they grow with each charge.
