@@ -23,7 +23,7 @@ from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.statistic import NoisedQuestion, QuestionPlan, own_of
 from fugu.queries.table_belief import Charges, Pricing, TableHistory, envelope
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
-from fugu.translation.records.plan import EXACT, Limits
+from fugu.translation.records.plan import EXACT, FRESH, NEAR, Limits
 from fugu.translation.records.pricer import largest_rate
 from fugu.translation.records.problem import Floats, joined
 from fugu.visible import brief
@@ -232,12 +232,10 @@ LEAST_OWN = Fraction(1, 10**6)
 """Below this an answer would be noise."""
 _DIGITS = 9
 _MANY = 64
-_AHEAD = 8
-"""How many times more than what surely fits is tried first."""
+_AHEAD = (4, 8)
+"""How many times more than what surely fits is tried first, of few states and of many, where each trial takes long."""
 _NEAREST = 1e-9
 _STEP = Fraction(1, 10**6)
-_FEW = 64
-"""States up to which every price of a search is a near one."""
 
 
 @final
@@ -324,15 +322,15 @@ class Room:
         if most < LEAST_OWN:
             return Fraction(0)
         alone = not base and len(joined(new(most))) == 1
-        states = 1 if alone else law.size
-        finest = 2e-6 if states <= 64 else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
+        states, many = 1 if alone else law.size, law.size > FRESH and not alone
+        finest = 2e-6 if states <= FRESH else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
         near = finest * float((self.target - self.before) / self.target)
 
         def cost(pair: tuple[str, str], top: Fraction, scale: Fraction) -> tuple[Fraction, float]:
             charges = joined((*base, *new(scale)))
-            # at the top it is only asked whether it fits, and of many states how far it is from that
-            enough, target = (float(self.target) if known else None for known in (scale == top, states > _FEW))
-            about = self.pricing.estimate(law, charges, pair, Limits(enough, target=target))
+            # of many states: at the top only whether it fits, and elsewhere how far it is from that
+            limits = Limits(float(self.target) if scale == top else None, target=float(self.target)) if many else NEAR
+            about = self.pricing.estimate(law, charges, pair, limits)
             # how much of each charge a unit of scale adds; charges that have reached their largest add nothing
             before = {charge.shape: charge.unit for charge in joined(new(scale))}
             growth = {c.shape: (c.unit - before.get(c.shape, 0)) / scale for c in joined(new(scale * (1 + _STEP)))}
@@ -341,14 +339,14 @@ class Room:
 
         scale = most
         for turn, pair in enumerate(permutations(law.given, 2)):
-            known = Limits(float(self.target)), True
-            if self.pricing.estimate(law, joined((*base, *new(scale))), pair, *known).high <= self.target:
+            known = law, joined((*base, *new(scale))), pair, Limits(float(self.target)), True
+            if many and self.pricing.estimate(*known).high <= self.target:
                 continue
             first = None
             if turn == 0 and guess is not None and guess < scale:
                 first = guess
-            elif turn == 0 and 0 < sure < scale / _AHEAD:
-                first = _AHEAD * sure
+            elif turn == 0 and 0 < sure < scale / (ahead := _AHEAD[many]):
+                first = ahead * sure
             scale = largest_rate(partial(cost, pair, scale), self.target, sure, scale, max(near, _NEAREST), first)
         scale = down(scale)
         return scale if scale >= LEAST_OWN else Fraction(0)

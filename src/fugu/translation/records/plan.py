@@ -26,6 +26,8 @@ MOST = 40_000
 """States of the largest problem for which a plan is sought."""
 EXACT, FEW, _COARSE = 700, 4_000, 1_500
 """States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
+FRESH = 64
+"""States up to which a program is solved from the beginning as fast as from where another one ended."""
 _WIDE = 6
 """Distances up to which potentials of zero are a start: beyond, e^Lam is too large for a first solution."""
 _OTHERWISE = (35.0, 12.0)
@@ -388,7 +390,7 @@ def solve(
     dual = np.where(known, dual + h, np.inf)
     closed = distances.closure(dual)
     dual[~known] = closed[~known] + 1.0  # whoever looks for missing edges finds one here
-    ended = Basis.of(solver, i * n + j) if inside is None else None
+    ended = Basis.of(solver, i * n + j) if inside is None and n > FRESH else None
     value = float(x[-1]) * math.exp(about)
     return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), value, dual, closed, ended)
 

@@ -10,7 +10,18 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.translation.records.bounds import checked
-from fugu.translation.records.plan import EXACT, MOST, NEAR, Limits, MassPlan, PricedPlan, carried, find, proof_of
+from fugu.translation.records.plan import (
+    EXACT,
+    FRESH,
+    MOST,
+    NEAR,
+    Limits,
+    MassPlan,
+    PricedPlan,
+    carried,
+    find,
+    proof_of,
+)
 from fugu.translation.records.problem import (
     Apart,
     Floats,
@@ -92,7 +103,7 @@ class Pricer:
 
     def __init__(self, states: States, p: Ints, q: Ints, others: Others | None = None) -> None:
         self._states, self._p, self._q, self._others = states, counts(p, "s"), counts(q, "t"), others
-        self._found: dict[tuple[str, ...], PricedPlan] = {}
+        self._found: dict[object, PricedPlan] = {}
         self._known: list[tuple[dict[Shape, float], Estimate]] = []
 
     def estimate(self, charges: Sequence[RecordCharge], limits: Limits = NEAR, only_known: bool = False) -> Estimate:
@@ -144,8 +155,14 @@ class Pricer:
         exact = [bound.value for bound in known if bound.exact]
         low, plan = min(exact, default=0.0), None
         if not (exact or limits.met(low, best.value)) and problem.charges and problem.size <= MOST:
-            before = self._found.get(problem.names) or carried(problem, list(self._begun()))
-            found = self._found[problem.names] = find(problem, before, limits=limits)
+            few = problem.size <= FRESH
+            key = tuple(c.shape for c in problem.charges) if few else problem.names
+            found = self._found.get(key)
+            if found is None and not few:
+                found = carried(problem, list(self._begun()))
+            if found is None or found.problem.charges != problem.charges or not found.done(limits):
+                found = find(problem, found, limits)
+            self._found[key] = found
             low = found.lower
             if found.plan is not None and found.high < best.value:
                 plan = found.plan
