@@ -299,14 +299,13 @@ class Room:
                 continue
             for _, law in laws:
                 wanted.setdefault(id(law), (law, {}))[1].setdefault(base, set()).add(group)
-        for law, bases in sorted(
-            wanted.values(), key=lambda found: max(found[0].size, EXACT)
-        ):  # those of many states last
+        sure = Fraction(0) if beside else filling(self.target - self.before)  # what is beside them may take all of it
+        for law, bases in sorted(wanted.values(), key=lambda each: max(each[0].size, EXACT)):  # many states come last
             many = len(bases) > _MANY  # then one set of charges that covers them all
             each = {envelope(list(bases)): set().union(*bases.values())} if many else bases
             for base, groups_of in each.items():
                 needed = max((scales[group] for group in groups_of), default=Fraction(0))
-                found = self._scale(law, base, new, filling(self.target - self.before), needed, guess)
+                found = self._scale(law, base, new, sure, needed, guess)
                 for group in groups_of:
                     scales[group] = min(scales[group], found)
         return scales or {"": Fraction(0)}

@@ -111,6 +111,7 @@ class Pricer:
 
         `only_known`: nothing is searched for; infinite where earlier prices do not say enough."""
         own: dict[Shape, float] = {charge.shape: float(charge.own) for charge in joined(charges)}
+        least = math.inf
         for known, found in self._known:
             if found.near and known == own:
                 return found
@@ -118,6 +119,7 @@ class Pricer:
             high = found.high + math.fsum(max(amount - known.get(shape, 0.0), 0.0) for shape, amount in own.items())
             if limits.enough is not None and high <= limits.enough:
                 return Estimate(0.0, high, found.slopes, False)
+            least = min(least, high)
         if only_known:
             return Estimate(0.0, math.inf, {}, False)
         problem = PricingProblem.of(self._states, self._p, self._q, charges)
@@ -126,6 +128,8 @@ class Pricer:
         slopes: dict[Shape, float] = {("apart",): 1.0}
         slopes |= {c.shape: slope for c, slope in zip(problem.charges, best.slopes.tolist(), strict=True)}
         low, high = min(low, best.value) + apart, best.value + apart
+        if least < high * (1 - _BELOW):  # the search failed
+            return Estimate(low, least, slopes, False)
         found = Estimate(low, high, slopes, limits.gap is None and not limits.met(low, high))
         self._known = [(own, found), *self._known[: _REMEMBERED - 1]]
         return found
@@ -275,8 +279,10 @@ def largest_rate(
             break
         found, slope = price(trial)
         if found <= target:
-            proved = low = max(low, trial)
-            if found >= target * Fraction(1 - precision) or trial == high:
+            proved = max(proved, trial)
+            low = max(low, proved)
+            flat = not tried_high and slope * float(high - trial) <= float(target) * precision  # more costs nothing
+            if trial == high or (found >= target * Fraction(1 - precision) and not flat):
                 break
         else:
             high, tried_high = min(high, trial), True
