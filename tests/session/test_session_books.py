@@ -6,7 +6,6 @@ import copy
 import os
 import pickle
 import threading
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np

@@ -28,8 +28,8 @@ from fugu.queries.groups import GroupColumns, PublicGroups, Types
 from fugu.queries.record_proofs import Known, Pair, ProvedPair, StatedLaw, Type, TypeLaws
 from fugu.queries.statistic import Charged, NoisedQuestion, features_of, own_of, public_in, questions_in
 from fugu.translation.records.bounds import check
-from fugu.translation.records.plan import EXACT, NEAR, Limits
-from fugu.translation.records.pricer import Estimate, Pricer, RecordPrice
+from fugu.translation.records.plan import EXACT, NEAR, Nearness
+from fugu.translation.records.pricer import PriceEstimate, Pricer, RecordPrice
 from fugu.translation.records.problem import Apart, Rate, RecordCharge, joined
 from fugu.visible import brief, several
 
@@ -168,8 +168,8 @@ class Pricing:
         return self._proved[key]
 
     def estimate(
-        self, law: StatedLaw, charges: Charges, pair: Pair, limits: Limits, only_known: bool = False
-    ) -> Estimate:
+        self, law: StatedLaw, charges: Charges, pair: Pair, limits: Nearness, only_known: bool = False
+    ) -> PriceEstimate:
         """About what `priced` proves, for searches. `limits`, `only_known`: as in `Pricer.estimate`."""
         return self._pricer(law, pair).estimate(charges, limits, only_known)
 
@@ -192,7 +192,7 @@ class Pricing:
                 yield pricer, 1.0 if pair == (s, t) else -1.0
 
     def tangents(
-        self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction, limits: Limits
+        self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction, limits: Nearness
     ) -> list[tuple[float, Mapping[Shape, float]]]:
         """About every price of these questions, and how fast it rises with each charge, by its shape.
 

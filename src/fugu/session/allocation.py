@@ -23,7 +23,8 @@ from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.statistic import NoisedQuestion, QuestionPlan, own_of
 from fugu.queries.table_belief import Charges, Pricing, TableHistory, envelope
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
-from fugu.translation.records.plan import EXACT, FRESH, NEAR, Limits
+from fugu.translation.records.flow import FRESH
+from fugu.translation.records.plan import EXACT, NEAR, Nearness
 from fugu.translation.records.pricer import largest_rate
 from fugu.translation.records.problem import Floats, joined
 from fugu.visible import brief
@@ -153,7 +154,7 @@ def _tangents(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]
     """What bounds own epsilons e near these ones: rows @ e <= bounds; the last row is the cap."""
     asked = room.asked.beside([_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)])
     features = room.pricing.modelled(asked.questions)
-    limits = Limits(_FAR * float(room.target), _ROUGH * float(room.target))
+    limits = Nearness(_FAR * float(room.target), _ROUGH * float(room.target))
     found = room.pricing.tangents(asked.questions, room.types, asked.apart, limits)
     prices = sorted(found, key=lambda price: price[0], reverse=True)
     units = [{c.shape: float(c.unit) for c in plan.charges(Fraction(1), features)} for plan in plans]
@@ -328,7 +329,7 @@ class Room:
         def cost(pair: tuple[str, str], top: Fraction, scale: Fraction) -> tuple[Fraction, float]:
             charges = joined((*base, *new(scale)))
             # of many states: at the top only whether it fits, and elsewhere how far it is from that
-            limits = Limits(float(self.target) if scale == top else None, target=float(self.target)) if many else NEAR
+            limits = Nearness(float(self.target) if scale == top else None, target=float(self.target)) if many else NEAR
             about = self.pricing.estimate(law, charges, pair, limits)
             # how much of each charge a unit of scale adds; charges that have reached their largest add nothing
             before = {charge.shape: charge.unit for charge in joined(new(scale))}
@@ -338,7 +339,7 @@ class Room:
 
         scale = most
         for turn, pair in enumerate(permutations(law.given, 2)):
-            known = law, joined((*base, *new(scale))), pair, Limits(float(self.target)), True
+            known = law, joined((*base, *new(scale))), pair, Nearness(float(self.target)), True
             if many and self.pricing.estimate(*known).high <= self.target:
                 continue
             first = None

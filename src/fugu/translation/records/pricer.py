@@ -10,18 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from fugu.translation.records.bounds import checked
-from fugu.translation.records.plan import (
-    EXACT,
-    FRESH,
-    MOST,
-    NEAR,
-    Limits,
-    MassPlan,
-    PricedPlan,
-    carried,
-    find,
-    proof_of,
-)
+from fugu.translation.records.flow import FRESH, MassPlan
+from fugu.translation.records.plan import EXACT, MOST, NEAR, Nearness, PricedPlan, carried, find, proof_of
 from fugu.translation.records.problem import (
     Apart,
     Floats,
@@ -74,7 +64,7 @@ class RecordPrice:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PriceEstimate:
     """About what is proved of a price, in doubles: it is between `low` and `high`, and rises by `slopes`, by shape.
 
     `near`: whether it is as near as what is proved; else it is on one side of what was asked."""
@@ -104,9 +94,9 @@ class Pricer:
     def __init__(self, states: States, p: Ints, q: Ints, others: Others | None = None) -> None:
         self._states, self._p, self._q, self._others = states, counts(p, "s"), counts(q, "t"), others
         self._found: dict[object, PricedPlan] = {}
-        self._known: list[tuple[dict[Shape, float], Estimate]] = []
+        self._known: list[tuple[dict[Shape, float], PriceEstimate]] = []
 
-    def estimate(self, charges: Sequence[RecordCharge], limits: Limits = NEAR, only_known: bool = False) -> Estimate:
+    def estimate(self, charges: Sequence[RecordCharge], limits: Nearness, only_known: bool = False) -> PriceEstimate:
         """About what `price` proves of these charges, for searches; as near as that, or as `limits` asks.
 
         `only_known`: nothing is searched for; infinite where earlier prices do not say enough."""
@@ -118,10 +108,10 @@ class Pricer:
             # a new charge costs at most its own epsilon
             high = found.high + math.fsum(max(amount - known.get(shape, 0.0), 0.0) for shape, amount in own.items())
             if limits.enough is not None and high <= limits.enough:
-                return Estimate(0.0, high, found.slopes, False)
+                return PriceEstimate(0.0, high, found.slopes, False)
             least = min(least, high)
         if only_known:
-            return Estimate(0.0, math.inf, {}, False)
+            return PriceEstimate(0.0, math.inf, {}, False)
         problem = PricingProblem.of(self._states, self._p, self._q, charges)
         best, low, _ = self._best(problem, limits)
         apart = float(problem.apart)
@@ -129,8 +119,8 @@ class Pricer:
         slopes |= {c.shape: slope for c, slope in zip(problem.charges, best.slopes.tolist(), strict=True)}
         low, high = min(low, best.value) + apart, best.value + apart
         if least < high * (1 - _BELOW):  # the search failed
-            return Estimate(low, least, slopes, False)
-        found = Estimate(low, high, slopes, limits.gap is None and not limits.met(low, high))
+            return PriceEstimate(low, least, slopes, False)
+        found = PriceEstimate(low, high, slopes, limits.gap is None and not limits.met(low, high))
         self._known = [(own, found), *self._known[: _REMEMBERED - 1]]
         return found
 
@@ -139,7 +129,7 @@ class Pricer:
 
         `enough`: of many states one that is at most this is as good as the least."""
         problem = PricingProblem.of(self._states, self._p, self._q, charges)
-        bound, low, plan = self._best(problem, Limits(enough * (1 - _BELOW)) if problem.size > EXACT else NEAR)
+        bound, low, plan = self._best(problem, Nearness(enough * (1 - _BELOW)) if problem.size > EXACT else NEAR)
         proof = bound.proof
         if plan is not None:
             proof = proof_of(plan, next((d for most, d in _DIGITS if problem.size <= most), 7))
@@ -148,7 +138,7 @@ class Pricer:
         rises = tuple(each.get(c.shape, 1.0 if isinstance(c, Apart) else 0.0) for c in charges)
         return RecordPrice(epsilon, proof, rises, min(low + float(problem.apart), epsilon))
 
-    def _best(self, problem: PricingProblem, limits: Limits) -> tuple[Bound, float, MassPlan | None]:
+    def _best(self, problem: PricingProblem, limits: Nearness) -> tuple[Bound, float, MassPlan | None]:
         """The best bound without what is apart, the bound from below, and the plan if there is one that proves it."""
         limits = limits.less(float(problem.apart))
         most = np.array([c.most if isinstance(c, Rate) else 1 for c in problem.charges], dtype=np.float64)
