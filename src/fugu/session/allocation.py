@@ -74,11 +74,11 @@ def allotted(
     if own is None:
         raise room.refusal("these questions together")
     found = [_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)]
-    for j, plan in enumerate(plans):  # groups that allow less noise than the worst one get less, question by question
-        if plan.question.by is not None:
-            beside = [*found[:j], *found[j + 1 :]]
-            scales = room.scales([(plan, Fraction(1))], plan.question.by, beside, own[j])
-            found[j] = plan.noised({g: max(scales[g], found[j].own(g)) for g in found[j].rates})
+    grouped = [j for j in _cheapest(room, plans, own) if plans[j].question.by is not None]
+    for j in grouped:  # groups that allow less noise than the worst one get less, question by question
+        plan, beside = plans[j], [*found[:j], *found[j + 1 :]]
+        scales = room.scales([(plan, Fraction(1))], plan.question.by, beside, own[j])
+        found[j] = plan.noised({g: max(scales[g], found[j].own(g)) for g in found[j].rates})
     asked = [asked for _, asked in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
     return room.proved([plans[order.index(k)] for k in range(len(plans))], asked, "these questions together")
 
@@ -148,6 +148,15 @@ def _largest(
 def _short(numbers: Floats) -> list[Fraction]:
     """Six digits of each."""
     return [as_fraction(float(f"{x:.6g}")) for x in numbers]
+
+
+def _cheapest(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]) -> list[int]:
+    """The places of questions, those first for which the price rises least with their own epsilon, in proportion."""
+    if len(plans) == 1:
+        return [0]
+    rows, _ = _tangents(room, plans, own)
+    rises = rows[:-1].max(axis=0, initial=0.0) * np.array([float(e) for e in own])
+    return np.argsort(rises.round(9), kind="stable").tolist()
 
 
 def _tangents(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]) -> tuple[Floats, Floats]:

@@ -134,7 +134,7 @@ def solve(
     dual[~known] = closed[~known] + 1.0  # whoever looks for missing edges finds one here
     ended = FlowBasis.of(solver, i * n + j) if inside is None and n > FRESH else None
     value = float(x[-1]) * math.exp(about)
-    return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), value, dual, closed, ended)
+    return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(np.minimum(small - h[i], 700.0)), value, dual, closed, ended)
 
 
 # From a flow to a plan: whose mass went where, and what to do with mass that found no room.

@@ -39,7 +39,7 @@ from fugu.visible import Json
 Shape = tuple[object, ...]
 _DIGITS = ((700, 15), (4_000, 9))
 """Digits of the weights of plans on at most so many states; 7 beyond."""
-_AS_OWN = 1e-13
+_AS_OWN, _LEAST_MASS = 1e-13, 1e-300
 _BELOW = 1e-6
 """How far below what is enough a plan has to be, so that its digits do not lead above it."""
 _REMEMBERED = 8
@@ -211,7 +211,7 @@ def threshold(problem: PricingProblem) -> Bound:
         values = np.logaddexp(0, log_a + np.log(above)) - np.logaddexp(0, log_a + np.log(below))
     best = int(values.argmax())
     # a m / (1 + (a - 1) m) for a = e^total: the derivative of log (1 + (a - 1) m) in the total
-    shares = [m / (m + (1 - min(m, 1.0)) * math.exp(-total)) for m in (above[best], below[best])]
+    shares = [m / max(m + (1 - min(m, 1.0)) * math.exp(-total), _LEAST_MASS) for m in (above[best], below[best])]
     grows = shares[0] - shares[1]
     alone = len(problem.charges) == 1 and isinstance(problem.charges[0], Jump)
     value = max(0.0, float(values[best])) if total > 0 and not problem.equal else 0.0
