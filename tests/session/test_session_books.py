@@ -6,7 +6,6 @@ import copy
 import os
 import pickle
 import threading
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +27,7 @@ from fugu.errors import (
 )
 from fugu.queries import table_belief as pricing
 from fugu.session.books import charge_for
+from fugu.translation.records import pricer
 
 RNG = np.random.default_rng(5)
 N = 240
@@ -264,13 +264,11 @@ def test_where_a_search_for_plans_fails_the_last_plan_still_proves_the_marginal_
     session.ask("mean(age)", 0.1, **AGE)
     session.ask("histogram(ward)", 0.05)
     before = float(session.spent().epsilon)
-    priced = pricing.Pricer.price
 
-    def failed(self, charges, **more):
-        own = sum(float(charge.own) for charge in charges)
-        return replace(priced(self, charges, **more), epsilon=own, proof={"how": "sum"}, slopes=(), lower=0.0)
+    def failed(_, problem, *_more):
+        return pricer.Bound(float(problem.own), {"how": "sum"}, np.ones(len(problem.charges))), 0.0, None
 
-    monkeypatch.setattr(pricing.Pricer, "price", failed)
+    monkeypatch.setattr(pricer.Pricer, "_best", failed)
     found = session.ask("mean(age)", 0.101, **AGE)
     assert found.own > Fraction(9, 100) and float(session.spent().epsilon) <= before + 0.101 + 1e-9
     assert fugu.verify(session.certificate).holds

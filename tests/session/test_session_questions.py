@@ -326,4 +326,5 @@ def test_questions_asked_together_have_the_same_noise_in_any_order_and_one_by_on
         assert [found.query for found in rehearsed.questions] == list(order)
     assert len(seen) == 1
     first, second = session.ask("count(size=s)", 0.3), session.ask("count(size=t)", 0.3)
-    assert second.cost.epsilon < first.cost.epsilon + 1e-9 and session.spent().epsilon <= 0.6
+    near = 2e-6 * 0.6  # as near as the search for the least noise goes
+    assert second.cost.epsilon < first.cost.epsilon + near and session.spent().epsilon <= 0.6

@@ -107,6 +107,11 @@ class StatedLaw:
         return {"known": [dict(groups) for groups in self.known], "states": states, "given": given}
 
     @property
+    def size(self) -> int:
+        """How many states it has."""
+        return len(next(iter(self.given.values())))
+
+    @property
     def who(self) -> str:
         """Whose law it is, in words."""
         first = ", ".join(f"{by} {group!r}" for by, group in self.known[0].items())

@@ -6,12 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from itertools import permutations
+from functools import cached_property, partial
+from itertools import islice, permutations
 from typing import final
 
 import numpy as np
@@ -28,7 +28,8 @@ from fugu.queries.groups import GroupColumns, PublicGroups, Types
 from fugu.queries.record_proofs import Known, Pair, ProvedPair, StatedLaw, Type, TypeLaws
 from fugu.queries.statistic import Charged, NoisedQuestion, features_of, own_of, public_in, questions_in
 from fugu.translation.records.bounds import check
-from fugu.translation.records.pricer import Pricer, RecordPrice
+from fugu.translation.records.plan import EXACT, NEAR, Nearness
+from fugu.translation.records.pricer import PriceEstimate, Pricer, RecordPrice
 from fugu.translation.records.problem import Apart, Rate, RecordCharge, joined
 from fugu.visible import brief, several
 
@@ -47,6 +48,8 @@ Charges = tuple[RecordCharge, ...]
 Shape = tuple[object, ...]
 Job = tuple[StatedLaw, Charges]
 """One law and one set of charges to be priced on it, for all types that these cover."""
+_NEAR = 8
+"""From the plans of how many pricers a new one may begin."""
 _FRONT = 64
 """More different charges on one law than this are first priced all at once, at the largest of each."""
 
@@ -72,6 +75,7 @@ class Pricing:
     _kept: dict[int, StatedLaw] = field(default_factory=dict)
     _pricers: dict[tuple[int, Pair], Pricer] = field(default_factory=dict)
     _last: dict[tuple[int, Pair], dict[tuple[str, ...], RecordPrice]] = field(default_factory=dict)
+    _loose: set[tuple[int, Pair, Charges]] = field(default_factory=set)
 
     def worth(self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)) -> Worth:
         """What these questions are worth together.
@@ -80,8 +84,10 @@ class Pricing:
         `apart`: epsilons of releases of which nothing is known but that they are private for each record."""
         found, told, plain = self.jobs(questions, types, apart)
         most = max((own_of(charges) for charges in plain), default=Fraction(0))
-        spent = max((self.value(*job) for job in found), default=Fraction(0))
-        return Worth(max(spent, most), *told, tuple(found))
+        for law, charges in sorted(found, key=lambda job: max(job[0].size, EXACT)):
+            for pair in permutations(law.given, 2):
+                most = max(most, proved_epsilon(self.priced(law, charges, pair, most), charges))
+        return Worth(most, *told, tuple(found))
 
     def jobs(
         self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)
@@ -136,25 +142,14 @@ class Pricing:
         """The features of these questions that the reference knows, by name."""
         return {f.name: f for q in questions for f in q.features if self.laws.models(f)}
 
-    def value(self, law: StatedLaw, charges: Charges, limit: Fraction | None = None) -> Fraction:
-        """The largest loss over all ordered pairs of secrets; with a `limit`, it may stop at the first one above it."""
-        most = Fraction(0)
-        for pair in permutations(law.given, 2):
-            most = max(most, proved_epsilon(self.priced(law, charges, pair), charges))
-            if limit is not None and most > limit:
-                break
-        return most
-
-    def priced(self, law: StatedLaw, charges: Charges, pair: Pair) -> RecordPrice:
-        """What the charges are worth for one ordered pair of secrets, proved."""
+    def priced(self, law: StatedLaw, charges: Charges, pair: Pair, enough: Fraction = Fraction(0)) -> RecordPrice:
+        """What the charges are worth for one ordered pair of secrets, proved. `enough`: as in `Pricer.price`."""
         key = (id(law), pair, charges)
-        if key not in self._proved:
-            self._kept[id(law)] = law
+        if key not in self._proved or (key in self._loose and exact(self._proved[key].epsilon) > enough):
             p, q = (law.given[secret] for secret in pair)
-            if key[:2] not in self._pricers:  # it begins where the last search on this law ended
-                self._pricers[key[:2]] = Pricer(law.states, p, q)
-            found = self._pricers[key[:2]].price(charges)
-            if found.epsilon > found.lower * 1.02 + 1e-6:  # not near the least that any proof could give
+            pricer = self._pricer(law, pair)
+            found = pricer.price(charges, float(enough))
+            if found.epsilon > max(found.lower * 1.02 + 1e-6, float(enough)):  # not near the least of any proof
                 # from the beginning, and the last plan under these charges: a plan for fewer of them is worth at most
                 # as much more as the new ones have of their own
                 self._pricers[key[:2]] = Pricer(law.states, p, q)
@@ -168,30 +163,57 @@ class Pricing:
             elif found.proof.get("how") == "plan":
                 self._last.setdefault(key[:2], {})[tuple(features_of(charges))] = found
             self._proved[key] = found
+            loose = law.size > EXACT and exact(found.epsilon) <= enough
+            (self._loose.add if loose else self._loose.discard)(key)
         return self._proved[key]
 
-    def tangents(
-        self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction = Fraction(0)
-    ) -> list[tuple[Fraction, Mapping[Shape, float]]]:
-        """Every price that these questions are worth, and about how fast it rises with each charge, by its shape.
+    def estimate(
+        self, law: StatedLaw, charges: Charges, pair: Pair, limits: Nearness, only_known: bool = False
+    ) -> PriceEstimate:
+        """About what `priced` proves, for searches. `limits`, `only_known`: as in `Pricer.estimate`."""
+        return self._pricer(law, pair).estimate(charges, limits, only_known)
 
-        `questions`, `types`, `apart`: as in `worth`."""
+    def _pricer(self, law: StatedLaw, pair: Pair) -> Pricer:
+        """The pricer of one law and one ordered pair of secrets."""
+        key = (id(law), pair)
+        if key not in self._pricers:
+            self._kept[id(law)] = law
+            p, q = (law.given[secret] for secret in pair)
+            self._pricers[key] = Pricer(law.states, p, q, partial(self._others, key))
+        return self._pricers[key]
+
+    def _others(self, key: tuple[int, Pair]) -> Iterator[tuple[Pricer, float]]:
+        """Pricers from whose plans that of a law may begin: of the same law in the other order, then the last few."""
+        law, (s, t) = key
+        if (law, (t, s)) in self._pricers:
+            yield self._pricers[law, (t, s)], -1.0
+        for (other, pair), pricer in islice(reversed(self._pricers.items()), _NEAR):
+            if other != law and {*pair} == {s, t}:
+                yield pricer, 1.0 if pair == (s, t) else -1.0
+
+    def tangents(
+        self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction, limits: Nearness
+    ) -> list[tuple[float, Mapping[Shape, float]]]:
+        """About every price of these questions, and how fast it rises with each charge, by its shape.
+
+        `questions`, `types`, `apart`: as in `worth`; `limits`: how near, where there are many
+        states; those that are small enough there are left out."""
         jobs, _, plain = self.jobs(questions, types, apart)
-        found: list[tuple[Fraction, Mapping[Shape, float]]] = []
+        found: list[tuple[float, Mapping[Shape, float]]] = []
         for law, charges in jobs:
             for pair in permutations(law.given, 2):
-                priced = self.priced(law, charges, pair)
-                known = dict(zip((c.shape for c in charges), priced.slopes, strict=False))
-                found.append((proved_epsilon(priced, charges), known or _in_full(charges)))
-        return found + [(own_of(charges), _in_full(charges)) for charges in plain]
+                about = self.estimate(law, charges, pair, limits if law.size > EXACT else NEAR)
+                if law.size <= EXACT or limits.enough is None or about.high > limits.enough:
+                    found.append((about.high, about.slopes))
+        return found + [(float(own_of(charges)), _in_full(charges)) for charges in plain]
 
-    def proofs(self, jobs: Sequence[Job], places: Mapping[int, int]) -> list[ProvedPair]:
-        """All proofs of these jobs; `places`: the place of each law, by its id."""
+    def proofs(self, jobs: Sequence[Job], places: Mapping[int, int], spent: Fraction) -> list[ProvedPair]:
+        """All proofs of these jobs, which are worth `spent`; `places`: the place of each law, by its id."""
         return [
             (places[id(law)], pair, charges, found.epsilon, found.proof)
             for law, charges in jobs
             for pair in permutations(law.given, 2)
-            for found in [self.priced(law, charges, pair)]
+            for found in [self.priced(law, charges, pair, spent)]
         ]
 
 

@@ -21,8 +21,10 @@ from fugu.queries.features import Coded, SquaredFeature
 from fugu.queries.groups import Types
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.statistic import NoisedQuestion, QuestionPlan, own_of
-from fugu.queries.table_belief import Charges, Pricing, TableHistory, envelope, proved_epsilon
+from fugu.queries.table_belief import Charges, Pricing, TableHistory, envelope
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
+from fugu.translation.records.flow import FRESH
+from fugu.translation.records.plan import EXACT, NEAR, Nearness
 from fugu.translation.records.pricer import largest_rate
 from fugu.translation.records.problem import Floats, joined
 from fugu.visible import brief
@@ -43,6 +45,8 @@ _ROUNDS, _WORTHWHILE = 6, 2e-3
 """Rounds of new slopes, and the part of the error that a round must save for another one."""
 _PRICES, _TURNS, _NOTHING = 20, 60, 1e-30
 """The dearest laws and pairs whose slopes are looked at; turns of multipliers."""
+_FAR, _ROUGH = 0.8, 0.02
+"""Of many states, prices below this part of what they may be hold nothing back; others are known to this part."""
 _FLOOR = 1e-2
 """By errors alone no question has less than this part of the largest share."""
 
@@ -70,11 +74,13 @@ def allotted(
     if own is None:
         raise room.refusal("these questions together")
     found = [_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)]
-    for j, plan in enumerate(plans):  # groups that allow less noise than the worst one get less, question by question
-        if plan.question.by is not None:
-            scales = room.scales([(plan, Fraction(1))], plan.question.by, [*found[:j], *found[j + 1 :]])
-            found[j] = plan.noised({g: max(scales[g], found[j].own(g)) for g in found[j].rates})
-    return [asked for _, asked in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+    grouped = [j for j in _cheapest(room, plans, own) if plans[j].question.by is not None]
+    for j in grouped:  # groups that allow less noise than the worst one get less, question by question
+        plan, beside = plans[j], [*found[:j], *found[j + 1 :]]
+        scales = room.scales([(plan, Fraction(1))], plan.question.by, beside, own[j])
+        found[j] = plan.noised({g: max(scales[g], found[j].own(g)) for g in found[j].rates})
+    asked = [asked for _, asked in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+    return room.proved([plans[order.index(k)] for k in range(len(plans))], asked, "these questions together")
 
 
 def read_weights(weights: Sequence[Real] | str | None, questions: int) -> list[Fraction] | None:
@@ -144,19 +150,28 @@ def _short(numbers: Floats) -> list[Fraction]:
     return [as_fraction(float(f"{x:.6g}")) for x in numbers]
 
 
+def _cheapest(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]) -> list[int]:
+    """The places of questions, those first for which the price rises least with their own epsilon, in proportion."""
+    if len(plans) == 1:
+        return [0]
+    rows, _ = _tangents(room, plans, own)
+    rises = rows[:-1].max(axis=0, initial=0.0) * np.array([float(e) for e in own])
+    return np.argsort(rises.round(9), kind="stable").tolist()
+
+
 def _tangents(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]) -> tuple[Floats, Floats]:
     """What bounds own epsilons e near these ones: rows @ e <= bounds; the last row is the cap."""
     asked = room.asked.beside([_everywhere(room, plan, e) for plan, e in zip(plans, own, strict=True)])
     features = room.pricing.modelled(asked.questions)
-    prices = sorted(
-        room.pricing.tangents(asked.questions, room.types, asked.apart), key=lambda found: found[0], reverse=True
-    )
+    limits = Nearness(_FAR * float(room.target), _ROUGH * float(room.target))
+    found = room.pricing.tangents(asked.questions, room.types, asked.apart, limits)
+    prices = sorted(found, key=lambda price: price[0], reverse=True)
     units = [{c.shape: float(c.unit) for c in plan.charges(Fraction(1), features)} for plan in plans]
     rows = [[math.fsum(known.get(key, 0.0) * each for key, each in unit.items()) for unit in units]
             for _, known in prices[:_PRICES]]  # fmt: skip
     here = np.array([float(e) for e in own])
     bounds = [
-        float(room.target - value) + float(np.dot(row, here)) for row, (value, _) in zip(rows, prices, strict=False)
+        float(room.target) - value + float(np.dot(row, here)) for row, (value, _) in zip(rows, prices, strict=False)
     ]
     return np.array([*rows, [1.0] * len(plans)]), np.array([*bounds, float(room.top - room.summed)])
 
@@ -227,9 +242,10 @@ LEAST_OWN = Fraction(1, 10**6)
 """Below this an answer would be noise."""
 _DIGITS = 9
 _MANY = 64
-_AHEAD = 4
-"""How many times more than what surely fits is tried first."""
+_AHEAD = (4, 8)
+"""How many times more than what surely fits is tried first, of few states and of many, where each trial takes long."""
 _NEAREST = 1e-9
+_STEP = Fraction(1, 10**6)
 
 
 @final
@@ -293,12 +309,13 @@ class Room:
                 continue
             for _, law in laws:
                 wanted.setdefault(id(law), (law, {}))[1].setdefault(base, set()).add(group)
-        for law, bases in wanted.values():
+        sure = Fraction(0) if beside else filling(self.target - self.before)  # what is beside them may take all of it
+        for law, bases in sorted(wanted.values(), key=lambda each: max(each[0].size, EXACT)):  # many states come last
             many = len(bases) > _MANY  # then one set of charges that covers them all
             each = {envelope(list(bases)): set().union(*bases.values())} if many else bases
             for base, groups_of in each.items():
                 needed = max((scales[group] for group in groups_of), default=Fraction(0))
-                found = self._scale(law, base, new, filling(self.target - self.before), needed, guess)
+                found = self._scale(law, base, new, sure, needed, guess)
                 for group in groups_of:
                     scales[group] = min(scales[group], found)
         return scales or {"": Fraction(0)}
@@ -314,36 +331,51 @@ class Room:
         if most < LEAST_OWN:
             return Fraction(0)
         alone = not base and len(joined(new(most))) == 1
-        states = 1 if alone else len(next(iter(law.given.values())))
-        finest = 2e-6 if states <= 64 else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
+        states, many = 1 if alone else law.size, law.size > FRESH and not alone
+        finest = 2e-6 if states <= FRESH else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
         near = finest * float((self.target - self.before) / self.target)
 
-        def charged(scale: Fraction) -> Charges:
-            return joined((*base, *new(scale)))
-
-        def cost(pair: tuple[str, str], scale: Fraction) -> tuple[Fraction, float]:
-            charges = charged(scale)
-            priced = self.pricing.priced(law, charges, pair)
-            slopes = dict(zip((c.shape for c in charges), priced.slopes, strict=False))
+        def cost(pair: tuple[str, str], top: Fraction, scale: Fraction) -> tuple[Fraction, float]:
+            charges = joined((*base, *new(scale)))
+            # of many states: at the top only whether it fits, and elsewhere how far it is from that
+            limits = Nearness(float(self.target) if scale == top else None, target=float(self.target)) if many else NEAR
+            about = self.pricing.estimate(law, charges, pair, limits)
             # how much of each charge a unit of scale adds; charges that have reached their largest add nothing
-            before = {charge.shape: float(charge.unit) for charge in joined(new(scale))}
-            growth = {
-                c.shape: (float(c.unit) - before.get(c.shape, 0.0)) / float(scale) for c in joined(new(2 * scale))
-            }
-            return proved_epsilon(priced, charges), sum(slopes.get(key, 0.0) * more for key, more in growth.items())
+            before = {charge.shape: charge.unit for charge in joined(new(scale))}
+            growth = {c.shape: (c.unit - before.get(c.shape, 0)) / scale for c in joined(new(scale * (1 + _STEP)))}
+            slope = sum(about.slopes.get(key, 0.0) * float(more / _STEP) for key, more in growth.items())
+            return min(as_fraction(about.high), own_of(charges)), slope
 
         scale = most
         for turn, pair in enumerate(permutations(law.given, 2)):
+            known = law, joined((*base, *new(scale))), pair, Nearness(float(self.target)), True
+            if many and self.pricing.estimate(*known).high <= self.target:
+                continue
             first = None
             if turn == 0 and guess is not None and guess < scale:
                 first = guess
-            elif turn == 0 and 0 < sure < scale / _AHEAD:
-                first = _AHEAD * sure
-            scale = largest_rate(partial(cost, pair), self.target, sure, scale, max(near, _NEAREST), first)
-        scale, less = down(scale), Fraction(1, 10_000)
-        while scale >= LEAST_OWN and self.pricing.value(law, charged(scale), self.target) > self.target:
-            scale, less = down(scale * (1 - less)), min(2 * less, Fraction(1, 2))
+            elif turn == 0 and 0 < sure < scale / (ahead := _AHEAD[many]):
+                first = ahead * sure
+            scale = largest_rate(partial(cost, pair, scale), self.target, sure, scale, max(near, _NEAREST), first)
+        scale = down(scale)
         return scale if scale >= LEAST_OWN else Fraction(0)
+
+    def proved(self, plans: Sequence[QuestionPlan], found: list[NoisedQuestion], what: str) -> list[NoisedQuestion]:
+        """These questions, with as much more noise as it takes until what all are worth is proved to be within target.
+
+        Searches are in doubles; only this says that the noise suffices."""
+        less = Fraction(1, 10**9)
+        while True:
+            asked = self.asked.beside(found)
+            if self.pricing.worth(asked.questions, self.types, asked.apart).spent <= self.target:
+                return found
+            found = [
+                plan.noised({group: down(one.own(group) * (1 - less)) for group in one.rates})
+                for plan, one in zip(plans, found, strict=True)
+            ]
+            if any(one.own(group) < LEAST_OWN for one in found for group in one.rates):
+                raise self.refusal(what)
+            less = min(4 * less, Fraction(1, 2))
 
     def refusal(self, what: str) -> BudgetExceeded:
         """That no noise fits."""
@@ -435,4 +467,4 @@ def least_noise(
     scales = room.scales([(plan, Fraction(1))], by)
     if not all(scales.values()):
         raise room.refusal(str(plan.question))
-    return [plan.noised(scales)]
+    return room.proved([plan], [plan.noised(scales)], str(plan.question))

@@ -184,7 +184,7 @@ def certificate_of(books: SessionBooks) -> RecordsCertificate:
         secrets=tuple(belief.masks), skipped=belief.skipped, unit=belief.unit, schema=belief.reading,
         columns=belief.table.columns, types=worth.types, questions=questions,
         laws=[replace(law, known=tuple(dict(who) for who in several)) for law, several in known.values()],
-        proofs=pricing.proofs(worth.jobs, {law: place for place, law in enumerate(known)}),
+        proofs=pricing.proofs(worth.jobs, {law: place for place, law in enumerate(known)}, worth.spent),
         ranged=ranged(belief.reading, belief.table, (feature for asked in questions for feature in asked.features)),
     )  # fmt: skip
 

@@ -4,25 +4,25 @@ A plan between all pairs of k states has k^2 unknowns. A flow along a few edges 
 long way is many short ones; what an edge is missing for is seen in the potentials: g(x) > e^Lam(x, y) g(y) there. Each
 round solves, adds those edges and takes the potentials as its new scale. The closure of the potentials bounds the price
 from below, the plan from above, so it is known how far from the best a plan can be. Many states start from the
-potentials of fewer, on coarser lines; large distances start from those of half the distances, twice as large.
+potentials of fewer, on coarser lines; large distances start from those of half the distances, twice as large. Where
+a problem like it was solved before, its potentials and edges are where this one begins.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fugu.channels.program import INFINITE, Program, new_solver
-from fugu.errors import NotProvable
+from fugu.translation.records.flow import FlowBasis, MassPlan, plan_of, solve, weighed
 from fugu.translation.records.problem import Distances, Floats, Ints, PricingProblem, Rate, distinct
 from fugu.visible import Json
 
 MOST = 40_000
 """States of the largest problem for which a plan is sought."""
-_EXACT, FEW, _COARSE = 700, 4_000, 1_500
+EXACT, FEW, _COARSE = 700, 4_000, 1_500
 """States up to which the simplex method is quick, interior points are precise, and no coarser problem is asked."""
 _WIDE = 6
 """Distances up to which potentials of zero are a start: beyond, e^Lam is too large for a first solution."""
@@ -32,32 +32,71 @@ _VIOLATED = 1e-12
 _NOTHING = 1e-16
 _POLISHES = 2
 """Rounds without new edges: the potentials of a solution are a better scale for the next."""
+_POOR = 1e-9
+"""Where the simplex method is quick, bounds that are further apart than this part are tried from the beginning."""
+_PART = 0.1
+"""How far apart bounds may be, as a part of how far from a target they are."""
+_LOOSE = 0.3
+"""Edges of many states along which g may still rise by e to this are left out of the next program."""
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """When a price is known well enough: it is at most `enough`, or its bounds are `gap` apart, or nearer to each other
+    than to `target`. A gap of None is as near as can be asked for so many states: 1e-12 for few and 2 % for many."""
+
+    enough: float | None = None
+    gap: float | None = None
+    target: float | None = None
+
+    def met(self, low: float, high: float) -> bool:
+        """Whether these bounds are good enough, however near they are."""
+        away = 0.0 if self.target is None else max(self.target - high, low - self.target)
+        return (self.enough is not None and high <= self.enough) or high - low <= _PART * away
+
+    def less(self, apart: float) -> Nearness:
+        """The same of a price without what is apart."""
+        enough, target = (None if amount is None else amount - apart for amount in (self.enough, self.target))
+        return Nearness(enough, self.gap, target)
+
+
+NEAR = Nearness()
 
 
 @dataclass(frozen=True, eq=False)
 class PricedPlan:
-    """A plan, the potentials h = log g, the bound from below that g gives, the edges of the graph, the widest Lam."""
+    """A plan, the potentials h = log g, the bound from below that g gives, the edges of the graph, what it is for, and
+    where the simplex method ended."""
 
     plan: MassPlan | None
     lower: float
     h: Floats
     edges: tuple[Ints, Ints]
-    widest: float
+    problem: PricingProblem
+    basis: FlowBasis | None = None
 
     @property
     def high(self) -> float:
         """What the plan proves, in doubles; infinite without one."""
         return math.inf if self.plan is None else float(np.log(self.plan.value))
 
-    def near(self, gap: float | None) -> bool:
+    def near(self, gap: float | None = None) -> bool:
         """Whether the two bounds are that close; if nothing is said, as close as can be asked for so many states."""
         if self.plan is None:
             return False
         size = self.h.size
         near = 1e-12 * max(1.0, self.high)
-        if size > _EXACT:
+        if size > EXACT:
             near = (1e-4 if size <= _COARSE else 1e-3 if size <= FEW else 0.02) * self.high
         return self.high - self.lower <= (near if gap is None else gap)
+
+    def done(self, limits: Nearness) -> bool:
+        """Whether the price is known well enough."""
+        return self.near(limits.gap) or limits.met(self.lower, self.high)
+
+    def poor(self, limits: Nearness) -> bool:
+        """Whether another start is worth its time."""
+        return not self.done(limits) and not (self.h.size <= EXACT and self.near(_POOR * max(1.0, self.high)))
 
 
 def proof_of(plan: MassPlan, digits: int = 15) -> Json:
@@ -80,26 +119,69 @@ def lower_bound(problem: PricingProblem, h: Floats) -> float:
     return above - below
 
 
-def find(problem: PricingProblem, before: PricedPlan | None = None, gap: float | None = None) -> PricedPlan:
+def find(problem: PricingProblem, before: PricedPlan | None = None, limits: Nearness = NEAR) -> PricedPlan:
     """The best plan that a few rounds find.
 
     Parameters:
         problem: the laws and the charges.
-        before: what was found for other charges on the same states.
-        gap: between the bounds at which to stop; about 1e-12 for few states and 2 % for many if not said.
+        before: what was found for other charges on the same states, or potentials that are carried over from others.
+        limits: when to stop.
     """
     distances, n = Distances(problem), problem.size
-    fresh = before is None or float(problem.widest) > max(_WIDE, 2 * before.widest)
-    if before is None or fresh:
-        best = _rounds(problem, distances, *_start(problem, distances), gap)
+    if before is None or float(problem.widest) > max(_WIDE, 2 * float(before.problem.widest)):
+        best = _rounds(problem, distances, *_start(problem, distances), limits)
     else:
-        best = _rounds(problem, distances, distances.closure(before.h), before.edges, gap)
-        if n <= FEW and not best.near(gap):
-            best = min(best, _rounds(problem, distances, *_start(problem, distances), gap), key=lambda f: f.high)
-    for steepest in _OTHERWISE if n <= _EXACT else ():
-        if not best.near(gap):
-            best = min(best, _rounds(problem, distances, best.h, best.edges, gap, steepest), key=lambda f: f.high)
+        if before.plan is not None and n > EXACT and (known := _again(problem, distances, before)).done(limits):
+            return known
+        best = _rounds(problem, distances, distances.closure(before.h), before.edges, limits, basis=before.basis)
+        if n <= FEW and best.poor(limits):
+            fresh = _rounds(problem, distances, *_start(problem, distances), limits)
+            best = min(best, fresh, key=lambda f: f.high)
+    for steepest in _OTHERWISE if n <= EXACT else ():
+        if best.poor(limits):
+            other = _rounds(problem, distances, best.h, best.edges, limits, steepest)
+            best = min(best, other, key=lambda f: f.high)
     return best
+
+
+def _again(problem: PricingProblem, distances: Distances, before: PricedPlan) -> PricedPlan:
+    """What a plan and potentials for other charges say of these: the plan as it stands, the potentials scaled down."""
+    assert before.plan is not None
+    plan = weighed(problem, distances, before.plan.i, before.plan.j, before.plan.weight)
+    now = {c.shape: c.own for c in problem.charges}
+    h = before.h * min((float(now.get(c.shape, 0) / c.own) for c in before.problem.charges), default=0.0)
+    return PricedPlan(plan, max(lower_bound(problem, h), 0.0), h, before.edges, problem)
+
+
+def carried(problem: PricingProblem, found: Sequence[tuple[PricedPlan, float]]) -> PricedPlan | None:
+    """Potentials and edges to begin with, from plans for other laws of the same features, or of some of them.
+
+    `found`: each with the sign of its potentials, -1 for two laws in the other order, where 1 / g is nearly best."""
+    edges: list[tuple[Ints, Ints]] = []
+    h, distances = np.full(problem.size, np.inf), Distances(problem)
+    for plan, sign in found:
+        there = plan.problem
+        if not set(there.names) <= set(problem.names):
+            continue
+        columns = [problem.names.index(name) for name in there.names]
+        rows = {tuple(row): k for k, row in enumerate(there.values.tolist())}
+        at = np.array([rows.get(tuple(row), -1) for row in problem.values[:, columns].tolist()])
+        new = (at >= 0) & np.isinf(h)
+        if not new.any():
+            continue
+        level = np.logaddexp.reduce(sign * plan.h + np.log(np.maximum(there.q, 1e-9))) - math.log(int(there.q.sum()))
+        h[new] = sign * plan.h[at[new]] - level
+        if there.names == problem.names:
+            place = np.full(there.size, -1)
+            place[at[at >= 0]] = np.flatnonzero(at >= 0)
+            i, j = (place[side] for side in plan.edges[:: int(sign)])
+            edges.append((i[(i >= 0) & (j >= 0)], j[(i >= 0) & (j >= 0)]))
+    if np.isinf(h).all():
+        return None
+    h = distances.closure(h)
+    edges += [distances.neighbours(0 if edges else 3), distances.steepest(h)[:2]]
+    i, j = (np.concatenate([pair[side] for pair in edges]) for side in (0, 1))
+    return PricedPlan(None, 0.0, h, distinct(i, j, problem.size), problem)
 
 
 def _rounds(
@@ -107,21 +189,22 @@ def _rounds(
     distances: Distances,
     h: Floats,
     edges: tuple[Ints, Ints],
-    gap: float | None,
+    limits: Nearness,
     steepest: float = 22.0,
+    basis: FlowBasis | None = None,
 ) -> PricedPlan:
     """Solve, add the edges that the duals ask for, scale anew."""
-    n, widest = problem.size, float(problem.widest)
-    inside = None if n <= _EXACT else (1e-7 if n <= FEW else 2e-4)
-    best = PricedPlan(None, lower_bound(problem, h), h, edges, widest)
+    n = problem.size
+    inside = None if n <= EXACT else (1e-7 if n <= FEW else 2e-4)
+    best = PricedPlan(None, lower_bound(problem, h), h, edges, problem)
     if best.lower < 0:
-        best = PricedPlan(None, 0.0, np.zeros(n), edges, widest)
+        best = PricedPlan(None, 0.0, np.zeros(n), edges, problem)
     again = 0
     for _ in range(12 if n <= FEW else 3):
-        flow = solve(problem, distances, *edges, h, inside=inside, steepest=steepest)
+        flow = solve(problem, distances, *edges, h, inside=inside, steepest=steepest, basis=basis)
         if flow is None:
             break
-        plan, bottom = plan_of(problem, distances, flow, flow.value), flow.value
+        plan, bottom, basis = plan_of(problem, distances, flow, flow.value), flow.value, flow.basis
         # mass that its rounding leaves astray finds room at an epsilon a little above its value: how little, by halving
         turns, close = (16, 1e-13) if inside is None else (5, 1e-5)
         for _ in range(turns):
@@ -135,8 +218,8 @@ def _rounds(
         sides = (flow.h, -distances.closure(-flow.dual))
         h, low = max(((h, lower_bound(problem, h)) for h in sides), key=lambda found: found[1])
         plan = plan if best.plan is None or plan.value < best.plan.value else best.plan
-        best = PricedPlan(plan, max(low, best.lower), h if low >= best.lower else best.h, edges, widest)
-        if best.near(gap):
+        best = PricedPlan(plan, max(low, best.lower), h if low >= best.lower else best.h, edges, problem, basis)
+        if best.done(limits):
             break
         i, j, slack = distances.steepest(flow.dual)
         asked = slack < -_VIOLATED
@@ -144,25 +227,30 @@ def _rounds(
         if again > _POLISHES:
             break
         edges = distinct(np.concatenate([edges[0], i[asked]]), np.concatenate([edges[1], j[asked]]), n)
+    if n > EXACT and best.near():  # the next program is smaller, and a chain through all states stays
+        rises = distances.between(*edges) + best.h[edges[1]] - best.h[edges[0]]
+        kept = (rises < _LOOSE) | (np.abs(edges[0] - edges[1]) == 1)
+        edges = edges[0][kept], edges[1][kept]
     return replace(best, edges=edges)
 
 
 def _start(problem: PricingProblem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
     """Potentials and edges to begin with: those of coarser lines, or of smaller distances."""
     if problem.size <= _COARSE and problem.widest > _WIDE:
-        half = find(replace(problem, charges=tuple(c.of(c.unit / 2) for c in problem.charges)), gap=0.01)
+        near = replace(problem, charges=tuple(c.of(c.unit / 2) for c in problem.charges))
+        half = find(near, limits=Nearness(gap=0.01))
         return 2 * half.h, half.edges
-    near = distances.neighbours(3 if problem.size <= FEW else 1)
+    edges = distances.neighbours(3 if problem.size <= FEW else 1)
     coarse = coarser(problem) if problem.size > _COARSE else None
     if coarse is None:
-        return np.zeros(problem.size), near
+        return np.zeros(problem.size), edges
     # the largest Lipschitz function on the states of the problem below the potentials of the coarser states
     p, q = np.concatenate([problem.p, coarse.p]), np.concatenate([problem.q, coarse.q])
     both = replace(problem, p=p, q=q, codes=np.concatenate([problem.codes, coarse.codes], axis=1))
-    ends = np.concatenate([np.full(problem.size, np.inf), find(coarse, gap=0.01).h])
+    ends = np.concatenate([np.full(problem.size, np.inf), find(coarse, limits=Nearness(gap=0.01)).h])
     h = Distances(both).closure(ends)[: problem.size]
     i, j, _ = distances.steepest(h)
-    return h, distinct(np.concatenate([near[0], i]), np.concatenate([near[1], j]), problem.size)
+    return h, distinct(np.concatenate([edges[0], i]), np.concatenate([edges[1], j]), problem.size)
 
 
 def coarser(problem: PricingProblem) -> PricingProblem | None:
@@ -179,241 +267,3 @@ def coarser(problem: PricingProblem) -> PricingProblem | None:
             np.add.at(q, where.ravel(), problem.q)
             return replace(problem, p=p, q=q, codes=merged)
     return None
-
-
-# The program of prices on a graph: mass moves along edges and grows by e^Lam, until it finds room.
-#
-#     min E  with  out(x) - sum of e^Lam(z, x) in(z, x) + E q(x) >= p(x)  at every state x
-#
-# Its dual is the best g with g(x) <= e^Lam(x, y) g(y) on the edges. Potentials h near log g make the coefficient of
-# every edge that is used nearly 1: the variables are the flows times e^h at their start. Without that a solver that is
-# content with 1e-10 says anything at all where Lam is large.
-
-_SURE = -25.0
-"""Duals whose logarithm is that far below the largest are rounding."""
-
-
-@dataclass(frozen=True, eq=False)
-class Flow:
-    """A flow in doubles: `mass` along each edge (in units of where it starts) and the value e^T.
-
-    `dual` holds the logarithms of the solver's duals, which need be Lipschitz along the edges only; `h` is the largest
-    Lipschitz function below them.
-    """
-
-    i: Ints
-    j: Ints
-    mass: Floats
-    value: float
-    dual: Floats
-    h: Floats
-
-
-def solve(
-    problem: PricingProblem,
-    distances: Distances,
-    i: Ints,
-    j: Ints,
-    h: Floats,
-    *,
-    inside: float | None = None,
-    steepest: float = 22.0,
-) -> Flow | None:
-    """The best flow along the edges from i to j, or None if the solver has none.
-
-    Parameters:
-        h: potentials near the logarithm of the best g.
-        inside: None for the simplex method; else interior points without crossover up to this relative gap.
-        steepest: edges that grow mass by more than e to this, in the scale of h, are left out, but for the least of
-            each state; those are cut. Nothing should flow there, and the next potentials know better.
-    """
-    grown = distances.between(i, j) + h[j] - h[i]  # the exponents of their growth in the scale of the potentials
-    least = np.full(h.size, np.inf)
-    np.minimum.at(least, i, grown)
-    kept = grown <= np.maximum(least[i], steepest)  # the edges along which mass may move
-    i, j, grown = i[kept], j[kept], np.minimum(grown[kept], steepest)
-    n, edges, everywhere = problem.size, np.arange(i.size), np.arange(problem.size)
-    log_p, log_q = (np.log(np.maximum(law, 1e-300) / law.sum()) + h for law in (problem.p, problem.q))
-    log_p, log_q = (part - np.logaddexp.reduce(log_q) for part in (log_p, log_q))
-    about = min(max(float(np.logaddexp.reduce(log_p)), 0.0), 600.0)  # log E is at least this, and E is measured in it
-    log_q += about
-    scale = np.logaddexp(log_p, log_q)  # of the rows; a flow is measured by the smaller of its two ends
-    small = np.minimum(scale[i], scale[j])
-    program = Program()
-    program.low, program.high = np.where(problem.p > 0, np.exp(log_p - scale), 0.0), np.full(n, INFINITE)
-    program.variables(np.zeros(i.size + 1))
-    program.enter(i, edges, np.exp(small - scale[i]))
-    program.enter(j, edges, -np.exp(grown + small - scale[j]))
-    program.enter(everywhere, np.full(n, i.size), np.where(problem.q > 0, np.exp(log_q - scale), 0.0))
-    solver = new_solver("simplex" if inside is None else "ipm")
-    if inside is not None:
-        solver.setOptionValue("run_crossover", "off")
-        solver.setOptionValue("ipm_optimality_tolerance", inside)
-    try:
-        program.load(solver, np.append(np.zeros(i.size), 1.0))
-    except NotProvable:
-        return None
-    solver.run()
-    solution = solver.getSolution()
-    x, y = np.array(solution.col_value), np.array(solution.row_dual)
-    if x.size != i.size + 1 or y.size != n or not (np.isfinite(x).all() and np.isfinite(y).all()) or not x[-1] > 0:
-        return None
-    with np.errstate(divide="ignore"):
-        dual = np.log(np.maximum(y, 0.0)) - scale
-    known = dual > dual.max() + _SURE
-    if not np.isfinite(dual.max()):
-        return None
-    dual = np.where(known, dual + h, np.inf)
-    closed = distances.closure(dual)
-    dual[~known] = closed[~known] + 1.0  # whoever looks for missing edges finds one here
-    return Flow(i, j, np.maximum(x[:-1], 0.0) * np.exp(small - h[i]), float(x[-1]) * math.exp(about), dual, closed)
-
-
-# From a flow to a plan: whose mass went where, and what to do with mass that found no room.
-#
-# Along edges that are used g(x) = e^Lam(x, y) g(y) > g(y), so in the order of the falling dual all mass of a state is
-# there before it is passed on. A state keeps what it has room for, its own first; the rest goes on as the flow does. A
-# parcel is charged for the way from where it started, which is never longer than the path it took.
-
-_LEAST = 1e-15
-_Parcel = tuple[int, float, float]
-"""Where it started, its mass there, and what that has grown to on its way."""
-
-
-@dataclass(frozen=True, eq=False)
-class MassPlan:
-    """Weights on pairs: of the mass at i this much goes to j. `value` is e^epsilon, in doubles."""
-
-    i: Ints
-    j: Ints
-    weight: Floats
-    value: float
-
-
-def plan_of(problem: PricingProblem, distances: Distances, flow: Flow, room: float) -> MassPlan:
-    """The plan that a flow describes, with room for `room` = e^epsilon times q at every state as far as that goes."""
-    p = problem.p / problem.p.sum()
-    space: list[float] = (room * problem.q / problem.q.sum()).tolist()
-    order = np.argsort(-flow.dual, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    used = (flow.mass > _LEAST) & (rank[flow.i] < rank[flow.j])
-    way = np.flatnonzero(used)[np.argsort(flow.i[used], kind="stable")]
-    first = np.searchsorted(flow.i[way], np.arange(problem.size + 1)).tolist()
-    ends, masses = flow.j[way].tolist(), flow.mass[way].tolist()
-    growth = np.exp(distances.between(flow.i[way], flow.j[way])).tolist()
-    grown = _growth(distances)
-    parcels: list[list[_Parcel]] = [[] for _ in range(problem.size)]
-    kept: dict[tuple[int, int], float] = {}
-    stuck: list[tuple[int, float]] = []
-    own = p.tolist()
-    for x in order.tolist():
-        rest = _keep(x, own[x], parcels[x], space, kept, grown)
-        parcels[x] = []
-        if rest and first[x] < first[x + 1]:
-            span = slice(first[x], first[x + 1])
-            _pass_on(rest, ends[span], masses[span], growth[span], parcels)
-        else:
-            stuck += [(source, mass) for source, mass, _ in rest]
-    for source, mass in stuck:
-        _place(source, mass, space, kept, distances, problem)
-    pairs = np.array([pair for pair, weight in kept.items() if weight > 0], dtype=np.int64).reshape(-1, 2)
-    weights = np.array([weight for weight in kept.values() if weight > 0])
-    return weighed(problem, distances, pairs[:, 0], pairs[:, 1], weights)
-
-
-def _growth(distances: Distances) -> Callable[[int, int], float]:
-    """e^Lam of single pairs, without the overhead of arrays."""
-    codes = distances.codes.T.tolist()
-    charges = list(zip(distances.units.tolist(), distances.line, strict=True))
-
-    def grown(x: int, y: int) -> float:
-        if x == y:
-            return 1.0
-        total = 0.0
-        for (unit, line), a, b in zip(charges, codes[x], codes[y], strict=True):
-            if a != b:
-                total += unit * abs(a - b) if line else unit
-        return math.exp(min(total, 700.0))
-
-    return grown
-
-
-def _keep(
-    x: int,
-    own: float,
-    arrived: list[_Parcel],
-    space: list[float],
-    kept: dict[tuple[int, int], float],
-    growth: Callable[[int, int], float],
-) -> list[_Parcel]:
-    """Keep what there is room for; the rest is returned."""
-    rest: list[_Parcel] = []
-    for source, mass, value in [(x, own, own), *arrived] if own > 0 else arrived:
-        if space[x] <= 0:
-            rest.append((source, mass, value))
-            continue
-        grown = growth(source, x)
-        taken = min(mass, space[x] / grown)
-        kept[source, x] = kept.get((source, x), 0.0) + taken
-        space[x] -= taken * grown
-        if taken < mass:
-            rest.append((source, mass - taken, value * (1 - taken / mass)))
-    return rest
-
-
-def _pass_on(
-    rest: list[_Parcel], ends: list[int], masses: list[float], growth: list[float], parcels: list[list[_Parcel]]
-) -> None:
-    """Share parcels out among the edges, in the proportions of the flow."""
-    scale = sum(value for _, _, value in rest) / sum(masses)
-    edge, left = 0, masses[0] * scale
-    for source, mass, value in rest:
-        rate, todo = mass / value, value
-        while todo > 0:
-            last = edge == len(ends) - 1
-            part = todo if last else min(todo, left)
-            if part > 0:
-                parcels[ends[edge]].append((source, part * rate, part * growth[edge]))
-            todo -= part
-            left -= part
-            if not last and left <= 0:
-                edge += 1
-                left = masses[edge] * scale
-
-
-def _place(
-    source: int,
-    mass: float,
-    space: list[float],
-    kept: dict[tuple[int, int], float],
-    distances: Distances,
-    problem: PricingProblem,
-) -> None:
-    """Put mass where there is room, nearest first; where there is none at all, where it weighs least."""
-    free = np.flatnonzero(np.asarray(space) > 0)
-    here = np.full(free.size, source, dtype=np.int64)
-    far = distances.between(here, free)
-    for at in np.argsort(far, kind="stable")[:200].tolist():
-        end, grown = int(free[at]), math.exp(min(float(far[at]), 700.0))
-        taken = min(mass, space[end] / grown)
-        kept[source, end] = kept.get((source, end), 0.0) + taken
-        space[end] -= taken * grown
-        mass -= taken
-        if mass <= 0:
-            return
-    sinks = np.flatnonzero(problem.q)
-    burden = distances.between(np.full(sinks.size, source, dtype=np.int64), sinks) - np.log(problem.q[sinks])
-    end = int(sinks[burden.argmin()])
-    kept[source, end] = kept.get((source, end), 0.0) + mass
-
-
-def weighed(problem: PricingProblem, distances: Distances, i: Ints, j: Ints, weight: Floats) -> MassPlan:
-    """The plan with these weights, and what it proves, in doubles."""
-    total = np.bincount(i, weight, minlength=problem.size)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        share = problem.p[i] / problem.p.sum() * weight / total[i]
-        arrived = np.bincount(j, share * np.exp(distances.between(i, j)), minlength=problem.size)
-        value = float(np.max(arrived[problem.q > 0] * (problem.q.sum() / problem.q[problem.q > 0])))
-    missing = bool((total[problem.p > 0] <= 0).any())
-    return MassPlan(i, j, weight, math.inf if missing or not math.isfinite(value) else value)

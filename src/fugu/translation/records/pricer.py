@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from fugu.translation.records.bounds import checked
-from fugu.translation.records.plan import MOST, PricedPlan, find, proof_of
+from fugu.translation.records.flow import FRESH, MassPlan
+from fugu.translation.records.plan import EXACT, MOST, NEAR, Nearness, PricedPlan, carried, find, proof_of
 from fugu.translation.records.problem import (
     Apart,
     Floats,
@@ -21,6 +22,7 @@ from fugu.translation.records.problem import (
     RecordCharge,
     States,
     counts,
+    joined,
 )
 from fugu.visible import Json
 
@@ -34,9 +36,14 @@ from fugu.visible import Json
 #
 # Proofs: docs/proofs/metric-charges.md#the-price.
 
+Shape = tuple[object, ...]
 _DIGITS = ((700, 15), (4_000, 9))
 """Digits of the weights of plans on at most so many states; 7 beyond."""
-_AS_OWN = 1e-13
+_AS_OWN, _LEAST_MASS = 1e-13, 1e-300
+_BELOW = 1e-6
+"""How far below what is enough a plan has to be, so that its digits do not lead above it."""
+_REMEMBERED = 8
+"""Estimates from which others follow."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,18 @@ class RecordPrice:
     lower: float = field(default=0.0, compare=False)
 
 
+@dataclass(frozen=True)
+class PriceEstimate:
+    """About what is proved of a price, in doubles: it is between `low` and `high`, and rises by `slopes`, by shape.
+
+    `near`: whether it is as near as what is proved; else it is on one side of what was asked."""
+
+    low: float
+    high: float
+    slopes: Mapping[Shape, float]
+    near: bool
+
+
 class Pricer:
     """Prices charges on one pair of laws again and again: a plan for some rates is where the next begins.
 
@@ -63,6 +82,7 @@ class Pricer:
         states: the value of each feature at each state.
         p: whole-number counts of the states given s.
         q: the same given t.
+        others: tells of pricers of other laws, each with the sign of its potentials (`carried`), to begin with.
 
     >>> from fractions import Fraction
     >>> from fugu.translation.records.problem import Rate
@@ -71,36 +91,92 @@ class Pricer:
     0.476475614
     """
 
-    def __init__(self, states: States, p: Ints, q: Ints) -> None:
-        self._states, self._p, self._q = states, counts(p, "s"), counts(q, "t")
+    def __init__(self, states: States, p: Ints, q: Ints, others: Others | None = None) -> None:
+        self._states, self._p, self._q, self._others = states, counts(p, "s"), counts(q, "t"), others
         self._found: dict[object, PricedPlan] = {}
+        self._known: list[tuple[dict[Shape, float], PriceEstimate]] = []
 
-    def price(self, charges: Sequence[RecordCharge]) -> RecordPrice:
-        """The least epsilon that can be proved for p against q; `charges`: everything that was released, together."""
+    def estimate(self, charges: Sequence[RecordCharge], limits: Nearness, only_known: bool = False) -> PriceEstimate:
+        """About what `price` proves of these charges, for searches; as near as that, or as `limits` asks.
+
+        `only_known`: nothing is searched for; infinite where earlier prices do not say enough."""
+        own: dict[Shape, float] = {charge.shape: float(charge.own) for charge in joined(charges)}
+        least = math.inf
+        for known, found in self._known:
+            if found.near and known == own:
+                return found
+            # a new charge costs at most its own epsilon
+            high = found.high + math.fsum(max(amount - known.get(shape, 0.0), 0.0) for shape, amount in own.items())
+            if limits.enough is not None and high <= limits.enough:
+                return PriceEstimate(0.0, high, found.slopes, False)
+            least = min(least, high)
+        if only_known:
+            return PriceEstimate(0.0, math.inf, {}, False)
         problem = PricingProblem.of(self._states, self._p, self._q, charges)
+        best, low, _ = self._best(problem, limits)
+        apart = float(problem.apart)
+        slopes: dict[Shape, float] = {("apart",): 1.0}
+        slopes |= {c.shape: slope for c, slope in zip(problem.charges, best.slopes.tolist(), strict=True)}
+        low, high = min(low, best.value) + apart, best.value + apart
+        if least < high * (1 - _BELOW):  # the search failed
+            return PriceEstimate(low, least, slopes, False)
+        found = PriceEstimate(low, high, slopes, limits.gap is None and not limits.met(low, high))
+        self._known = [(own, found), *self._known[: _REMEMBERED - 1]]
+        return found
+
+    def price(self, charges: Sequence[RecordCharge], enough: float = 0.0) -> RecordPrice:
+        """The least epsilon that can be proved for p against q; `charges`: everything that was released, together.
+
+        `enough`: of many states one that is at most this is as good as the least."""
+        problem = PricingProblem.of(self._states, self._p, self._q, charges)
+        bound, low, plan = self._best(problem, Nearness(enough * (1 - _BELOW)) if problem.size > EXACT else NEAR)
+        proof = bound.proof
+        if plan is not None:
+            proof = proof_of(plan, next((d for most, d in _DIGITS if problem.size <= most), 7))
+        epsilon = checked(problem, proof)
+        each = {c.shape: slope for c, slope in zip(problem.charges, bound.slopes.tolist(), strict=True)}
+        rises = tuple(each.get(c.shape, 1.0 if isinstance(c, Apart) else 0.0) for c in charges)
+        return RecordPrice(epsilon, proof, rises, min(low + float(problem.apart), epsilon))
+
+    def _best(self, problem: PricingProblem, limits: Nearness) -> tuple[Bound, float, MassPlan | None]:
+        """The best bound without what is apart, the bound from below, and the plan if there is one that proves it."""
+        limits = limits.less(float(problem.apart))
         most = np.array([c.most if isinstance(c, Rate) else 1 for c in problem.charges], dtype=np.float64)
         own = Bound(float(problem.own - problem.apart), {"how": "sum"}, most)
         rising = monotone(problem)
         known = [own, threshold(problem), *([] if rising is None else [rising])]
         best = min(known, key=lambda bound: bound.value)
         exact = [bound.value for bound in known if bound.exact]
-        low = min(exact, default=0.0)
-        if not exact and problem.charges and problem.size <= MOST:
-            key = (problem.size, *(c.shape for c in problem.charges))
-            found = self._found[key] = find(problem, self._found.get(key))  # from the last plan for such charges
-            low, plan = found.lower, found.plan
-            if plan is not None and np.log(plan.value) < best.value:
-                digits = next((d for most, d in _DIGITS if problem.size <= most), 7)
+        low, plan = min(exact, default=0.0), None
+        if not (exact or limits.met(low, best.value)) and problem.charges and problem.size <= MOST:
+            few = problem.size <= FRESH
+            key = tuple(c.shape for c in problem.charges) if few else problem.names
+            found = self._found.get(key)
+            if found is None and not few:
+                found = carried(problem, list(self._begun()))
+            if found is None or found.problem.charges != problem.charges or not found.done(limits):
+                found = find(problem, found, limits)
+            self._found[key] = found
+            low = found.lower
+            if found.plan is not None and found.high < best.value:
+                plan = found.plan
                 # the derivative of the program at its solution: sum of pi(x, y) g(x) steps(x, y) / p.g for each charge
                 total, g = np.bincount(plan.i, plan.weight, minlength=problem.size), np.exp(found.h - found.h.max())
                 mass = problem.p[plan.i] * plan.weight / total[plan.i] * g[plan.i]
                 slopes = problem.steps(plan.i, plan.j) @ mass / (problem.p @ g)
-                best = Bound(float(np.log(plan.value)), proof_of(plan, digits), slopes)
-        bound = own if best.value >= own.value * (1 - _AS_OWN) else best  # the best one there is, in doubles
-        epsilon = checked(problem, bound.proof)
-        each = {c.shape: slope for c, slope in zip(problem.charges, bound.slopes.tolist(), strict=True)}
-        rises = tuple(each.get(c.shape, 1.0 if isinstance(c, Apart) else 0.0) for c in charges)
-        return RecordPrice(epsilon, bound.proof, rises, min(low + float(problem.apart), epsilon))
+                best = Bound(found.high, {"how": "plan"}, slopes)
+        if best.value >= own.value * (1 - _AS_OWN):
+            return own, low, None
+        return best, low, plan if best.proof["how"] == "plan" else None
+
+    def _begun(self) -> Iterator[tuple[PricedPlan, float]]:
+        """Where a new set of features may begin: its own plans, the last first, then those of other laws."""
+        yield from ((found, 1.0) for found in reversed(self._found.values()))
+        for other, sign in self._others() if self._others else ():
+            yield from ((found, sign) for found in reversed(other._found.values()))
+
+
+Others = Callable[[], Iterable[tuple[Pricer, float]]]
 
 
 # Prices in closed form, in doubles: what they are about, and how they grow with each charge.
@@ -135,7 +211,7 @@ def threshold(problem: PricingProblem) -> Bound:
         values = np.logaddexp(0, log_a + np.log(above)) - np.logaddexp(0, log_a + np.log(below))
     best = int(values.argmax())
     # a m / (1 + (a - 1) m) for a = e^total: the derivative of log (1 + (a - 1) m) in the total
-    shares = [m / (m + (1 - min(m, 1.0)) * math.exp(-total)) for m in (above[best], below[best])]
+    shares = [m / max(m + (1 - min(m, 1.0)) * math.exp(-total), _LEAST_MASS) for m in (above[best], below[best])]
     grows = shares[0] - shares[1]
     alone = len(problem.charges) == 1 and isinstance(problem.charges[0], Jump)
     value = max(0.0, float(values[best])) if total > 0 and not problem.equal else 0.0
@@ -193,8 +269,10 @@ def largest_rate(
             break
         found, slope = price(trial)
         if found <= target:
-            proved = low = max(low, trial)
-            if found >= target * Fraction(1 - precision) or trial == high:
+            proved = max(proved, trial)
+            low = max(low, proved)
+            flat = not tried_high and slope * float(high - trial) <= float(target) * precision  # more costs nothing
+            if trial == high or (found >= target * Fraction(1 - precision) and not flat):
                 break
         else:
             high, tried_high = min(high, trial), True

@@ -36,6 +36,8 @@ class PricingProblem:
         codes: for every charge a number at every state; a Line charges their distance, Cells a difference.
         apart: the epsilon that is added on top.
         own: the sum of all per-record epsilons, which no bound exceeds.
+        names: the features that are charged, sorted.
+        values: their values at every state.
     """
 
     p: Ints
@@ -44,6 +46,8 @@ class PricingProblem:
     codes: Ints
     apart: Fraction
     own: Fraction
+    names: tuple[str, ...]
+    values: Ints
     size: int = field(init=False)
     """How many states there are."""
     spans: list[int] = field(init=False)
@@ -88,7 +92,8 @@ class PricingProblem:
                 if int(np.ptp(codes[row])) > charge.most:
                     raise UsageError(f"feature {charge.feature!r} moves by more than the {charge.most} of its charge")
         apart = sum((c.own for c in all_charges if isinstance(c, Apart)), Fraction(0))
-        return cls(merged_p, merged_q, kept, codes, apart, sum((c.own for c in charges), Fraction(0)))
+        own = sum((c.own for c in charges), Fraction(0))
+        return cls(merged_p, merged_q, kept, codes, apart, own, tuple(names), distinct)
 
     def __post_init__(self) -> None:
         wide = [int(np.ptp(code)) for code in self.codes]
