@@ -22,7 +22,7 @@ import pytest
 
 from fugu.errors import BadLedger, BudgetRefused, FuguError, LedgerBroken, LedgerBusy
 from fugu.guarantee import Pure
-from fugu.ledger import Books, Charge, Ledger, books, log, store
+from fugu.ledger import Books, Charge, Ledger, books, file, log, store
 from hunting import search
 from ledger_files import records
 
@@ -193,7 +193,7 @@ class SlotFirst(Ledger):
             result = work(to)
             if to._new is not None:
                 seq = to.log.seq + 1
-                log.put(to._fd, to.log.base + seq % 2 * log.BLOCK, log.slot(seq, to._new[1]))
+                log.put(to._medium.fd, to.log.base + seq % 2 * log.BLOCK, log.slot(seq, to._new[1]))
             return result
 
         return store.Books.write(self._file, slot_first, step)
@@ -348,9 +348,9 @@ def test_the_lock_is_that_of_the_file_and_not_of_a_name(tmp_path, monkeypatch):
             held.discard(os.readlink(f"/proc/self/fd/{self._file.fileno()}"))
         release(self)
 
-    release = store.Held.release
-    monkeypatch.setattr(store.Held, "take_whole", by_name)
-    monkeypatch.setattr(store.Held, "release", given_back)
+    release = file.Held.release
+    monkeypatch.setattr(file.Held, "take_whole", by_name)
+    monkeypatch.setattr(file.Held, "release", given_back)
     assert not busy(paths)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from fugu.errors import BudgetExceeded, LedgerBusy
 from fugu.guarantee import Pure
-from fugu.ledger import Charge, Ledger, log, store
+from fugu.ledger import Charge, Ledger, file, log, store
 from fugu.ledger import ledger as ledger_file
 from hunting import search
 
@@ -112,7 +112,7 @@ def test_looking_and_charging_apart_overspends_and_the_test_sees_it(tmp_path, mo
     monkeypatch.setattr(ledger_file.Ledger, "_refusal", slow)
     assert len(spend_in_threads(tmp_path / "right.db", 8, alone=True)) == 5
     Ledger(tmp_path / "wrong.db", Pure(0.05), data="d").close()
-    monkeypatch.setattr(store, "_taken", lambda *_: True)
+    monkeypatch.setattr(file, "_taken", lambda *_: True)
     monkeypatch.setattr(store.Writing, "commit", _commit_at_the_end)
     assert len(spend_in_threads(tmp_path / "wrong.db", 8, alone=True)) > 5
 
@@ -121,13 +121,13 @@ def _commit_at_the_end(self, step):
     """Behind whatever others have written meanwhile: each charge is there, none was seen by the next."""
     if self._new is not None:
         with APART:
-            now = log.opened(self._fd)
+            now = log.opened(self._medium)
             _, _, text = self._new[0].split(b" ", 2)
             _, _, kind, body, _ = json.loads(text.split(b"\n")[0])
             attached = self._new[0].split(b"\n")[1].decode()
             new, head = log.record(now.seq + 1, now.head, kind, body, attached)
-            log.put(self._fd, now.end, new)
-            log.put(self._fd, now.base + (now.seq + 1) % 2 * log.BLOCK, log.slot(now.seq + 1, head))
+            log.put(self._medium.fd, now.end, new)
+            log.put(self._medium.fd, now.base + (now.seq + 1) % 2 * log.BLOCK, log.slot(now.seq + 1, head))
 
 
 def test_a_request_inside_itself_ends_with_a_clear_error(tmp_path):

@@ -27,7 +27,7 @@ from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
 from fugu.guarantee.composition import both, quote
 from fugu.ledger import Books, books
 from fugu.ledger.books import BEFORE, HELD, accounts
-from fugu.ledger.keys import own_ledger
+from fugu.ledger.keys import Address, Place, own_ledger, place_of
 from fugu.mechanism import Certificate
 from fugu.numbers.checks import is_share
 from fugu.numbers.exact import as_fraction
@@ -347,12 +347,14 @@ def ledger_export(output: str, ledger: str | None = None, force: bool = False, a
 @asks(argument="ledger", metavar="LEDGER.db", command_name="ledger copy")
 def ledger_copy(output: str, ledger: str | None = None, as_json: bool = False) -> None:
     """Write a copy of the ledger, of one moment, after a full check; without its key, which is a file of its own."""
-    options.fresh(check_apart(output, str(_place(ledger))), force=False)
-    head = Books(_place(ledger)).read(books.copy, output)
+    place, to = _place(ledger), place_of(output)
+    if not isinstance(to, Address):
+        options.fresh(check_apart(output, str(place)), force=False)
+    head = Books(place).read(books.copy, to)
     if as_json:
-        print_json({"head": head, "copy": output})
+        print_json({"head": head, "copy": str(to)})
     else:
-        say(f"copied to {output}; head {head}")
+        say(f"copied to {to}; head {head}")
         say("the key is a file of its own and was not copied: keep a copy of it elsewhere; a copy charges only with it")
 
 
@@ -372,11 +374,11 @@ def ledger_repair(ledger: str | None = None, as_json: bool = False) -> None:
     say(f"{'mended' if accepted else 'nothing to mend'}: the ledger holds; head {head}", soft_wrap=True)
 
 
-def _place(ledger: str | None) -> Path:
+def _place(ledger: str | None) -> Place:
     """The ledger that is named, else the user's own."""
     if ledger is not None:
-        return Path(ledger)
+        return place_of(ledger)
     own = own_ledger(make=False)
-    if not own.exists():
+    if not Books(own).there():
         raise UsageError(f"you have no ledger of your own yet, at {str(own)!r}; name the file of another one")
     return own
