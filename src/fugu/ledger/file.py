@@ -8,7 +8,7 @@ import stat
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from io import FileIO
@@ -162,9 +162,9 @@ class OpenFile:
         """So many bytes from a place on; fewer at the end."""
         return log.at(self.fd, start, length)
 
-    def same(self, start: int, seen: bytes) -> bool:
-        """Whether these bytes still stand there."""
-        return log.at(self.fd, start, len(seen)) == seen
+    def same(self, pieces: Iterable[tuple[int, bytes]]) -> bool:
+        """Whether these bytes still stand where each of them begins."""
+        return all(log.at(self.fd, start, len(seen)) == seen for start, seen in pieces)
 
     def append(self, known: Log, content: bytes, head: str, checkpoint: bool, step: Callable[[str], None]) -> None:
         """Write the event behind the last one, sync it, then say in a slot that it is there."""

@@ -6,7 +6,7 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -60,8 +60,8 @@ class Medium(Protocol):
     def at(self, start: int, length: int) -> bytes:
         """So many bytes from a place on; fewer at the end."""
 
-    def same(self, start: int, seen: bytes) -> bool:
-        """Whether these bytes still stand there."""
+    def same(self, pieces: Iterable[tuple[int, bytes]]) -> bool:
+        """Whether these bytes still stand where each of them begins."""
 
     def append(self, known: Log, content: bytes, head: str, checkpoint: bool, step: Callable[[str], None]) -> None:
         """Put one more event, of this hash, behind those that are known: on disk when this returns, or not at all."""
@@ -269,7 +269,7 @@ def opened(medium: Medium, known: Log | None = None) -> Log:
     """The log of an open file, read on from what is known of it; `LedgerBroken` if that is no longer in it."""
     base, _ = start_of(medium)
     same = known is not None and known.base == base
-    if known is not None and same and all(medium.same(start, seen) for start, seen in known.pieces):
+    if known is not None and same and medium.same(known.pieces):
         return known.read_on(medium)  # every line that was read still stands where it stood
     if known is None:
         place = max(slots_of(medium, base))[2]
