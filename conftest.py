@@ -55,6 +55,7 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "test_database_kills.py::test_twelve_hundred_requests",
     "test_browser.py::test_pages_hold_up_on_every_screen[coin]",
     "test_browser.py::test_pages_hold_up_on_every_screen[one number]",
     "test_real_columns_with_boxes_at_95_percent[adult/adult.data.csv.gz-,-age-income",

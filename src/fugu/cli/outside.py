@@ -1,6 +1,6 @@
 """A release from outside: `fugu verify`, `fugu audit`, and `fugu report`, its page from its files alone; the owner's
-look at a table, `fugu check`; and `fugu ledger show|verify|export|copy|repair`, which read or mend a ledger and spend
-nothing."""
+look at a table, `fugu check`; and `fugu ledger show|verify|export|copy|repair|init`, which read, mend or make a ledger
+and spend nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fugu.errors import CertificateError, UsageError
 from fugu.files import STREAM, check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
 from fugu.guarantee.composition import both, quote
-from fugu.ledger import Books, books
+from fugu.ledger import Books, books, keys
 from fugu.ledger.books import BEFORE, HELD, accounts
 from fugu.ledger.keys import Address, Place, own_ledger, place_of
 from fugu.mechanism import Certificate
@@ -356,6 +356,26 @@ def ledger_copy(output: str, ledger: str | None = None, as_json: bool = False) -
     else:
         say(f"copied to {to}; head {head}")
         say("the key is a file of its own and was not copied: keep a copy of it elsewhere; a copy charges only with it")
+
+
+@ledger_app.command("init")
+@asks(argument="ledger", metavar="URL", command_name="ledger init")
+def ledger_init(ledger: str, role: list[str] | None = None, as_json: bool = False) -> None:
+    """Make the ledger of a database, and let roles charge it: they read all of it and add to it, and change nothing
+    that is there."""
+    place = place_of(ledger)
+    if not isinstance(place, Address):
+        raise UsageError("a ledger in a file is made when it is first charged; init is for postgresql://HOST/DATABASE")
+    from fugu.ledger.database import Database
+
+    Database(place).prepare(role or ())
+    commitment = Books(place).read(lambda view: view.state.commitment) or ""
+    (key, *_) = keys.places(place, commitment)
+    if as_json:
+        print_json({"ledger": place.name, "roles": list(role or ()), "key": str(key)})
+        return
+    say(f"{place.name} holds a ledger; {', '.join(role or ()) or 'nobody but its owner'} may charge it", soft_wrap=True)
+    say(f"every host that charges it needs its key, which no database gets: copy {str(key)!r} there", soft_wrap=True)
 
 
 @ledger_app.command("repair")

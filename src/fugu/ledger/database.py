@@ -123,8 +123,10 @@ class Database:
         def once(line: Line) -> Result:
             if make and not line.value(_THERE):
                 self._made(line, None)
-            result = look(Rows(self, line, self._locked(line, timeout), timeout))
-            line.end("COMMIT")
+            rows = Rows(self, line, self._locked(line, timeout), timeout)
+            result = look(rows)
+            if not rows.stored:
+                line.end("COMMIT")
             return result
 
         return self._repeated(timeout, once)
@@ -174,15 +176,15 @@ class Database:
             return bool(line.value(known, (hash.encode(), place)))
 
         with suppress(BadLedger):
-            return self._repeated(end - time.monotonic(), once)
+            return self._repeated(end - time.monotonic(), once, broke=True)
         raise BadLedger(
             f"the connection to the ledger {self.name!r} broke before it was said whether the last event is stored: "
             "repeat the request with the same id, and it is charged once"
         )
 
-    def _repeated(self, timeout: float, work: Callable[[Line], Result]) -> Result:
+    def _repeated(self, timeout: float, work: Callable[[Line], Result], *, broke: bool = False) -> Result:
         """What `work` makes of a connection; of another one if that broke, since nothing of it was stored."""
-        end, broke, missing = time.monotonic() + timeout, False, False
+        end, missing = time.monotonic() + timeout, False
 
         def once(line: Line) -> Result:
             line.open(end, patient=broke)
@@ -242,7 +244,7 @@ class Rows:
     behind."""
 
     def __init__(self, store: Database, line: Line, head: Head, timeout: float) -> None:
-        self._store, self._line, self._end = store, line, time.monotonic() + timeout
+        self._store, self._line, self._end, self.stored = store, line, time.monotonic() + timeout, False
         base, seq, hash, _, checkpoint = head
         self._begin = base + 2 * BLOCK
         self._before = ((0, log.header(base)), (base, 2 * log.slot(seq, hash, checkpoint)))
@@ -280,6 +282,7 @@ class Rows:
         step("sent")
         if not self._line.end("COMMIT", doubtful=True) and not self._store.holds(known.end, head, self._end):
             raise _Lost
+        self.stored = True
         step("synced")
 
     def blank(self, place: tuple[int, int], byte: bytes) -> None:
@@ -323,18 +326,21 @@ class Line:
         if patient:
             while idle:  # they broke with the other one
                 idle.pop().close()
+        why = "the connection breaks again and again"
         while self._connection is None:
-            why, waits = self._connect()
+            late = patient and time.monotonic() > end
+            if not late:
+                why, patient = self._connect(patient)
             if self._connection is None:
-                if not (patient or waits) or time.monotonic() > end:
+                if late or not patient:
                     raise BadLedger(
                         f"the ledger {self._name!r} cannot be reached: {why}. Nothing more was charged; the same "
                         "request can be repeated"
                     )
                 time.sleep(0.05)
 
-    def _connect(self) -> tuple[str, bool]:
-        """Connect; or why not, and whether it may go by."""
+    def _connect(self, patient: bool) -> tuple[str, bool]:
+        """Connect; or why not, and whether it may go by: also what else is wrong with the server, if `patient`."""
         login = self._address.login()
         options = {"options": f"{login.get('options', '')} {_KEEP}".strip()}
         try:
@@ -356,25 +362,23 @@ class Line:
         if "too many" in said or "remaining connection slots" in said:
             return "the server has no connection left", False
         starts = any(word in said for word in ("starting up", "shutting down", "recovery"))
-        return "the server is starting or stopping" if starts else "no server answers", starts
+        return "the server is starting or stopping" if starts else "no server answers", starts or patient
 
     def claim(self, number: int, timeout: float) -> bool:
         """Take an advisory lock, until `release`; whether it was got in time."""
         end, broke = time.monotonic() + timeout, False
-        while not self._claimed:
+        while True:
             self.open(end, patient=broke)
             self._claimed = True  # before it is: what was never taken can be given back, too
             try:
                 wait = _milliseconds(end - time.monotonic())
                 self.batch(f"SET lock_timeout = {wait}; SELECT pg_advisory_lock({number})")
+                return True
             except LedgerBusy:
                 return False
             except _Lost:
                 broke = True
-            if broke:
-                self.release()
-                broke = True
-        return True
+            self.release()
 
     def run(self, statement: Any, given: Any = None, *, prepare: bool | None = None) -> psycopg.Cursor[Any]:
         """The answer to a statement."""
