@@ -49,15 +49,16 @@ def verify(
     from fugu.auditing import guarantee_within
     from fugu.auditing.examine import examine
 
-    given = {"published": published, "reference": reference, "ledger": ledger, "data": data, "private": private}
+    kept = None if ledger is None else place_of(ledger)
+    given = {"published": published, "reference": reference, "ledger": kept, "data": data, "private": private}
     if (against is not None or within is not None) and (twice or any(given.values())):
         raise UsageError("--against and --within are about other beliefs; give one of them, with no other check")
     if against is not None and within is not None:
         raise UsageError("--within is about beliefs near those in the certificate; give it without --against")
     for name, path in {**given, "against": against}.items():
         streamed = path == STREAM and name in ("reference", "data", "against")
-        if path is not None and not streamed and not Path(path).is_file():
-            raise UsageError(f"{path!r} is not a file")
+        if path is not None and not streamed and not isinstance(path, Address) and not Path(path).is_file():
+            raise UsageError(f"{str(path)!r} is not a file")
     found = find(certificate)
     nearby = None
     with progress():
