@@ -25,7 +25,7 @@ from fugu.ledger.keys import Address, place_of
 from ledger_files import edit, key_of, with_key_inside
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: make test-postgres")
-from fugu.ledger import database  # noqa: E402
+from fugu.ledger import connection, database  # noqa: E402
 
 TENTH = Charge.per_entry(0.1)
 PASSWORD = "Xk9-hunter2-wQ"
@@ -176,7 +176,7 @@ def test_a_server_that_only_reads_says_so(server):
     url = server.database()
     filled(url)
     server.sql("postgres", "ALTER DATABASE l0 SET default_transaction_read_only = on")
-    database._close_idle()
+    connection._close_idle()
     try:
         ledger = Ledger(url, Pure(100), data="d")  # it is there, and can be looked at
         assert ledger.spent() == Pure(Fraction(3, 10))
@@ -184,21 +184,21 @@ def test_a_server_that_only_reads_says_so(server):
             ledger.spend("new", TENTH, never)
     finally:
         server.sql("postgres", "ALTER DATABASE l0 RESET default_transaction_read_only")
-        database._close_idle()
+        connection._close_idle()
 
 
 def test_commits_wait_for_the_disk_whatever_the_database_is_set_to(server, monkeypatch):
-    url, seen, real = server.database(), [], database.Line.end
+    url, seen, real = server.database(), [], connection.Lease.end
 
     def end(line, how, **more):
         if how == "COMMIT" and line._connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS:
             seen.append(line.value("SELECT current_setting('synchronous_commit')"))
         return real(line, how, **more)
 
-    monkeypatch.setattr(database.Line, "end", end)
+    monkeypatch.setattr(connection.Lease, "end", end)
     for value in ("off", "local", "remote_apply"):
         server.sql("postgres", f"ALTER DATABASE l0 SET synchronous_commit = {value}")
-        database._close_idle()
+        connection._close_idle()
         seen.clear()
         Ledger(url, Pure(100), data="d").spend(value, TENTH, lambda: 1)
         assert set(seen) <= {"remote_apply" if value == "remote_apply" else "on"} and len(seen) >= 2
@@ -526,7 +526,7 @@ def test_every_door_takes_an_address(server, tmp_path, monkeypatch):
     assert {name: state for name, state, _ in verdict.checks}["ledger draw"] == "holds"
     own = Ledger(server.database(2), Pure(1), data="clinic_today.csv")
     assert fugu.release(plan, ledger=own).repeated is True
-    code, said = run("check", today, "--ledger", server.database(2), "--unit", "patient")
+    code, said = run("check", today, "--reference", reference, "--ledger", server.database(2))
     assert code == 0 and "clinic_today.csv" in said
     monkeypatch.setenv("FUGU_LEDGER", server.database(3))
     fugu.release_column(fugu.calibrate(scenario, Pure(0.5)), str(today))

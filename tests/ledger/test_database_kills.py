@@ -22,7 +22,7 @@ from fugu.guarantee import Pure
 from fugu.ledger import Charge, Ledger
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: make test-postgres")
-from fugu.ledger import database  # noqa: E402
+from fugu.ledger import connection, database  # noqa: E402
 
 TENTH = Charge.per_entry(0.1)
 EVERY = [*STEPS[:2], "charge sent", *STEPS[2:7], "settled sent", *STEPS[7:]]
@@ -266,7 +266,7 @@ def test_a_child_that_outlives_its_parent_holds_no_lock_of_it(server):
 
 def test_threads_and_interrupts_leave_nothing_locked(server):
     """An exception at every statement that is sent: the next caller finds no lock, one charge, one value."""
-    real, url = database.Line.run, server.database()
+    real, url = connection.Lease.run, server.database()
     Ledger(url, Pure(100), data="d").close()
     struck = 0
     for after in range(60):
@@ -280,13 +280,13 @@ def test_threads_and_interrupts_leave_nothing_locked(server):
             return real(line, *args, **more)
 
         ledger = Ledger(url, Pure(100), data="d", timeout=2)
-        database.Line.run = run
+        connection.Lease.run = run
         try:
             with suppress(Killed):
                 ledger.spend(f"q{after}", TENTH, lambda after=after: after)
             struck += left < 0
         finally:
-            database.Line.run = real
+            connection.Lease.run = real
         assert Ledger(url, Pure(100), data="d", timeout=2).spend(f"q{after}", TENTH, lambda after=after: after) == after
         if left >= 0:
             break

@@ -35,7 +35,8 @@ class Address(str):
         """Read an address, postgresql://USER@HOST/DATABASE; what would connect without a checked certificate is
         refused."""
         login = _read_url(url)
-        if (given := login.pop("sslmode", "verify-full")) != "verify-full":
+        given = login.pop("sslmode", "verify-full")
+        if given != "verify-full":
             raise UsageError(
                 f"sslmode={given} in the address of the ledger: the server's certificate must be checked. Leave it "
                 "out, or say sslmode=verify-full; sslrootcert names the certificate of who signed it. A local socket "

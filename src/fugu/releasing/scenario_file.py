@@ -205,7 +205,7 @@ class ScenarioFile:
         except UsageError as error:
             raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: {error}") from None
         if key in _PATHS and isinstance(found, str) and found != STREAM and "://" not in found:
-            return os.path.join(self.path.parent, found) if self.path.parent != Path() else found  # one from / stays
+            return os.path.join(self.path.parent, found) if self.path.parent != Path() else found
         return found
 
 
