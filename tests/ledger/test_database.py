@@ -68,7 +68,9 @@ def roles(server):
     for role in ("charger", "reader", "stranger"):
         with suppress(psycopg.errors.DuplicateObject):
             server.sql("postgres", f"CREATE ROLE {role} LOGIN")
-    assert run("ledger", "init", url, "--role", "charger")[0] == 0
+    assert run("ledger", "init", url, "--role", "nobody")[0] == 2
+    code, said = run("ledger", "init", url, "--role", "charger")
+    assert code == 0 and "charger may charge it" in said and "ledger-" in said
     server.sql("l0", "GRANT USAGE ON SCHEMA fugu TO reader", "GRANT SELECT ON ALL TABLES IN SCHEMA fugu TO reader")
     return server
 

@@ -223,6 +223,8 @@ def _named(error: psycopg.Error, name: str) -> Exception:
         return LedgerBroken(f"what is to be stored does not follow from what {name!r} holds: it was edited or damaged")
     if state == "42501":
         why = "this role may not do that. Who charges needs the rights that fugu ledger init --role gives"
+    elif state == "42704":
+        why = "the server has no such role"
     elif state == "42P06":
         why = "the database has a schema fugu already, which is no ledger; name another database"
     elif state == "25006":

@@ -32,7 +32,7 @@ Head = tuple[int, int, str, int, int]
 # left of the first transaction, and the event is there or it is not: it counts once, and no caller has to guess.
 #
 _BEGUN = """
-BEGIN;
+BEGIN ISOLATION LEVEL READ COMMITTED;
 SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
     WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true), set_config('lock_timeout', '{wait}', true),
     set_config('idle_in_transaction_session_timeout', '300s', true);
@@ -53,7 +53,12 @@ FROM fugu.event WHERE start < %(stop)s AND start + octet_length(content) > %(sta
     AND start >= coalesce((SELECT max(start) FROM fugu.event WHERE start <= %(start)s), 0)
 """
 _THERE = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'fugu' AND tablename = 'head')"
-_LOCK = int.from_bytes(b"fugu led")
+_MAKING = f"""
+BEGIN ISOLATION LEVEL READ COMMITTED;
+SET LOCAL synchronous_commit = on;
+SET LOCAL lock_timeout = '30s';
+SELECT pg_advisory_xact_lock({int.from_bytes(b"fugu led")})
+"""
 
 
 class Database:
@@ -193,7 +198,7 @@ class Database:
 
     def _made(self, lease: Lease, view: LockedView | None) -> None:
         """A new ledger, or the copy of one; whole, or none."""
-        lease.batch(f"BEGIN; SET LOCAL synchronous_commit = on; SELECT pg_advisory_xact_lock({_LOCK})")
+        lease.batch(_MAKING)
         if lease.value(_THERE):
             same = "SELECT base, seq, hash FROM fugu.head"
             if view is not None and lease.rows(same) != [(view.log.base, view.log.seq, view.log.head)]:
