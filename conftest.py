@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent / "tests"))
 settings.register_profile("fugu", deadline=None, print_blob=True, derandomize=True)
 settings.load_profile("fugu")
+collect_ignore = [] if find_spec("psycopg") else [f"src/fugu/ledger/{name}.py" for name in ("connection", "database")]
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 """Thousands of commands run in one process: their options are laid out once."""
 

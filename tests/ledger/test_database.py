@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import pickle
-import subprocess
 import sys
 import traceback
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -501,7 +499,7 @@ def test_the_password_is_nowhere_to_be_seen(login, server, tmp_path, monkeypatch
         pickle.dumps(place)
 
 
-# Every door, and those who have no driver.
+# Every door.
 
 
 def test_every_door_takes_an_address(server, tmp_path, monkeypatch):
@@ -537,20 +535,3 @@ def test_every_door_takes_an_address(server, tmp_path, monkeypatch):
         keys.own_ledger()
         == server.database(3).split("?")[0].replace("postgres@", "") + str(keys.own_ledger()).partition("/l3")[2]
     )
-
-
-def test_without_the_driver_the_extra_is_named(tmp_path):
-    code = (
-        "import sys\nsys.modules['psycopg'] = None\nimport fugu\n"
-        "try:\n    fugu.Ledger('postgresql://h/d', fugu.Pure(1))\nexcept fugu.errors.MissingExtra as e:\n    print(e)\n"
-        f"fugu.Ledger({str(tmp_path / 'l.db')!r}, fugu.Pure(1)).spent()\n"
-    )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "fugu-privacy[postgres]" in told.stdout
-
-
-def test_a_file_needs_no_driver(tmp_path):
-    where = str(tmp_path / "l.db")
-    code = f"import sys, fugu\nfugu.Ledger({where!r}, fugu.Pure(1)).spent()\nprint('psycopg' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
-    assert told.stdout.strip() == "False"

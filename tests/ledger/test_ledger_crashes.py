@@ -206,8 +206,9 @@ def test_kills_from_outside_at_any_moment(place, tmp_path):
                         value = ledger.spend(f"{(k + trial) % 8}", TENTH, os.getpid)
                         out.write(f"{(k + trial) % 8} {value}\n".encode())
             os._exit(0)
-        time.sleep(rng.uniform(0.001, 0.06))
-        os.kill(child, signal.SIGKILL)
+        if trial != 20:  # one is left alone
+            time.sleep(rng.uniform(0.001, 0.06))
+            os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     with Ledger(path, Pure(0.5), data="d") as ledger:
         ledger.verify()

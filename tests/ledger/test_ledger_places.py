@@ -427,3 +427,20 @@ def test_a_charge_goes_into_the_file_that_has_the_name_when_its_turn_comes(tmp_p
     Ledger(path, BUDGET, data="d")._file.write(replace_it)
     thread.join()
     assert done == [7] and Ledger(path, BUDGET, data="d").spent() == Pure(0.1)
+
+
+def test_without_the_driver_the_extra_is_named(tmp_path):
+    code = (
+        "import sys\nsys.modules['psycopg'] = None\nimport fugu\n"
+        "try:\n    fugu.Ledger('postgresql://h/d', fugu.Pure(1))\nexcept fugu.errors.MissingExtra as e:\n    print(e)\n"
+        f"fugu.Ledger({str(tmp_path / 'l.db')!r}, fugu.Pure(1)).spent()\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "fugu-privacy[postgres]" in told.stdout
+
+
+def test_a_file_needs_no_driver(tmp_path):
+    where = str(tmp_path / "l.db")
+    code = f"import sys, fugu\nfugu.Ledger({where!r}, fugu.Pure(1)).spent()\nprint('psycopg' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
+    assert told.stdout.strip() == "False"

@@ -133,7 +133,8 @@ class Lease:
 
     def rows(self, statement: str, given: Any = None) -> list[Any]:
         """All rows of an answer."""
-        return self.run(statement, given).fetchall()
+        found: list[Any] = self.run(statement, given).fetchall()
+        return found
 
     def value(self, statement: str, given: Any = None) -> Any:
         """The first value of an answer; None for no row."""

@@ -80,7 +80,7 @@ def _read_url(url: str) -> dict[str, Any]:
         raise MissingExtra(
             "a ledger in a database needs psycopg; install it with: pip install 'fugu-privacy[postgres]'"
         ) from None
-    found = None
+    found: dict[str, Any] | None = None
     with suppress(ProgrammingError, UnicodeError, ValueError):
         found = conninfo_to_dict(url)
     if found is None:
