@@ -10,7 +10,7 @@ CODE := src verify papers tests conftest.py benchmarks examples site_hooks
 # Tests are compiled once, and not again in every process of every run, also where the surroundings forbid it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo install quick test test-long test-browser test-spark hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
+.PHONY: demo install quick test test-long test-browser test-spark test-postgres hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -59,6 +59,12 @@ $(VENV)/.spark: pyproject.toml | $(STAMP)
 	@echo "installing Spark into $(VENV) (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark]'
 	@touch $(VENV)/.spark
+
+# A ledger in a database, on a private PostgreSQL server that the tests start; part of `make test` too, and skipped with
+# the reason where psycopg or the server is missing (on Debian: apt-get install postgresql).
+test-postgres: install
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[postgres]'
+	@$(BIN)/python -m pytest -rs tests/ledger -k "database"
 
 # Every random search in turn, with fresh seeds; totals and seeds of violations are kept in .hunt (tests/hunting.py).
 hunt: install

@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent / "tests"))
 settings.register_profile("fugu", deadline=None, print_blob=True, derandomize=True)
 settings.load_profile("fugu")
+collect_ignore = [] if find_spec("psycopg") else [f"src/fugu/ledger/{name}.py" for name in ("connection", "database")]
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 """Thousands of commands run in one process: their options are laid out once."""
 
@@ -55,6 +57,7 @@ _LONG = (
 """Tests of many seconds: they begin first, so that no process waits for one of them at the end."""
 
 _AT_LENGTH = (
+    "test_database_kills.py::test_twelve_hundred_requests",
     "test_browser.py::test_pages_hold_up_on_every_screen[coin]",
     "test_browser.py::test_pages_hold_up_on_every_screen[one number]",
     "test_real_columns_with_boxes_at_95_percent[adult/adult.data.csv.gz-,-age-income",

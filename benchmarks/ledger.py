@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sqlite3
+import sys
 import tempfile
 import time
 import tracemalloc
@@ -34,6 +35,7 @@ def charges(size: Size) -> Iterator[Row]:
         yield Row("ledger", f"{case}: requests charged, evaluated and settled", done / took["_ledger"], "/ s")
         yield Row("ledger", f"{case}: pairs of bare SQLite commits", done / took["_bare"], "/ s")
         yield Row("ledger", f"{case}: ledger beside SQLite", took["_ledger"] / took["_bare"], "x sqlite", _MOST_TIMES)
+    yield from _shared(size)
     yield from _long(size)
     yield from _recognised(size)
 
@@ -76,6 +78,30 @@ def _long(size: Size) -> Iterator[Row]:
         yield Row("ledger", f"verify {many} requests", time.process_time() - start, "s")
 
 
+def _shared(size: Size) -> Iterator[Row]:
+    """A ledger in PostgreSQL, by a local socket: wall time over requests, of one process and of eight that race."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    from postgres import Cluster, missing
+
+    if (why := missing()) is not None:
+        print(f"ledger: no row for PostgreSQL: {why}")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        before = os.environ.get("XDG_DATA_HOME")
+        os.environ["XDG_DATA_HOME"] = folder  # where the key goes
+        server = Cluster()
+        try:
+            for number, processes in enumerate((1, 8)):
+                url, each = server.database(number), max(size.of(_REQUESTS) // processes, 5)
+                Ledger(url, Pure(10**6)).close()
+                took = _together(_ledger, url, processes, each) / (processes * each)
+                case = f"PostgreSQL, {processes} process{'es' if processes > 1 else ''}: a request"
+                yield Row("ledger", case, took * 1e3, "ms", 10.0)
+        finally:
+            server.close()
+            os.environ.pop("XDG_DATA_HOME") if before is None else os.environ.update(XDG_DATA_HOME=before)
+
+
 def _after(path: Path, name: int) -> tuple[float, float, float]:
     """CPU milliseconds of a request, of the first one after opening, and megabytes that an opening takes."""
     tracemalloc.start()
@@ -92,7 +118,7 @@ def _after(path: Path, name: int) -> tuple[float, float, float]:
     return (time.process_time() - start) / 50 * 1e3, first * 1e3, peak
 
 
-def _ledger(path: Path, name: int, each: int, start: Barrier) -> None:
+def _ledger(path: Path | str, name: int, each: int, start: Barrier) -> None:
     with Ledger(path, Pure(10**6), timeout=120) as ledger:
         start.wait()
         for k in range(each):
@@ -111,25 +137,30 @@ def _bare(path: Path, name: int, each: int, start: Barrier) -> None:
 
 
 def _clock(side: Callable[[Path, int, int, Barrier], None], processes: int, each: int, laps: int) -> float:
-    """The best wall-clock seconds from the common start to the end of the last process: this is about disks."""
-    context = multiprocessing.get_context("fork")
+    """The best wall-clock seconds of some laps: this is about disks."""
     best = float("inf")
     for _ in range(laps):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "l.db"
             _prepare(side, path)
-            barrier = context.Barrier(processes + 1)
-            workers = [context.Process(target=side, args=(path, k, each, barrier)) for k in range(processes)]
-            for worker in workers:
-                worker.start()
-            barrier.wait()
-            start = time.perf_counter()
-            for worker in workers:
-                worker.join()
-            best = min(best, time.perf_counter() - start)
-            if any(worker.exitcode for worker in workers):
-                raise RuntimeError("a process of the benchmark failed")
+            best = min(best, _together(side, path, processes, each))
     return best
+
+
+def _together(side: Callable[..., None], place: Path | str, processes: int, each: int) -> float:
+    """The wall-clock seconds from the common start to the end of the last process."""
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(processes + 1)
+    workers = [context.Process(target=side, args=(place, k, each, barrier)) for k in range(processes)]
+    for worker in workers:
+        worker.start()
+    barrier.wait()
+    start = time.perf_counter()
+    for worker in workers:
+        worker.join()
+    if any(worker.exitcode for worker in workers):
+        raise RuntimeError("a process of the benchmark failed")
+    return time.perf_counter() - start
 
 
 def _prepare(side: Callable[[Path, int, int, Barrier], None], path: Path) -> None:

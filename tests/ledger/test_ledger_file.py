@@ -19,8 +19,7 @@ import pytest
 import fugu
 from fugu.errors import BadLedger, BudgetExceeded, DataKnown, LedgerBroken, LedgerBusy, UsageError
 from fugu.guarantee import Approx, Pure
-from fugu.ledger import Books, Charge, Ledger, books, events, fingerprints, log, store
-from fugu.ledger import log as beginnings
+from fugu.ledger import Books, Charge, Ledger, books, events, file, fingerprints, log
 from fugu.ledger.fingerprint import fingerprint
 from fugu.priors import MarkovChain
 from ledger_files import drop, edit, forge, key_of, make_old, records
@@ -289,7 +288,7 @@ def test_terms_are_fixed_and_known_data_gets_no_second_budget(path, kept):
 
 @contextmanager
 def locked(path):
-    held = store.Held()
+    held = file.Held()
     held.open(path, write=True)
     assert held.take_whole(0)
     try:
@@ -381,7 +380,7 @@ def test_errors_of_the_system_have_names(path, kept, monkeypatch):
             raise OSError(code, os.strerror(code))
 
         with monkeypatch.context() as patch:
-            patch.setattr(store, "_sync", refuse)
+            patch.setattr(file, "_sync", refuse)
             with pytest.raises(BadLedger, match=words):
                 ledger.spend("new", TENTH, lambda: pytest.fail("must not run"))
         assert ledger.spent() == Pure(0.3)
@@ -389,7 +388,7 @@ def test_errors_of_the_system_have_names(path, kept, monkeypatch):
 
 def test_a_charge_is_synced_before_it_counts_and_every_charge_is(path, kept, monkeypatch):
     order = []
-    monkeypatch.setattr(store, "_sync", lambda fd: order.append(("sync", os.fstat(fd).st_size)))
+    monkeypatch.setattr(file, "_sync", lambda fd: order.append(("sync", os.fstat(fd).st_size)))
     ledger = Ledger(path, Pure(1), data="d")
     size = path.stat().st_size
     ledger.spend("new", TENTH, lambda: order.append(("ran", path.stat().st_size)))
@@ -433,23 +432,23 @@ def test_an_emptied_ledger_is_no_new_one(path, kept):
 
 def test_a_ledger_takes_its_name_when_it_is_whole(path, monkeypatch):
     """Whoever dies while it is made leaves nothing; whoever comes second takes the first one's."""
-    seen, placed = [], beginnings.place_new
+    seen, placed = [], file.place_new
 
     def dying(target, content):
         seen.append(sorted(p.name for p in path.parent.iterdir()))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(beginnings, "place_new", dying)
+    monkeypatch.setattr(file, "place_new", dying)
     with pytest.raises(KeyboardInterrupt):
         Ledger(path, Pure(1), data="d")
     assert seen == [["ledger.db.key"]] and not path.exists()
 
     def late(target, content):
-        monkeypatch.setattr(beginnings, "place_new", placed)
+        monkeypatch.setattr(file, "place_new", placed)
         Ledger(path, Pure(1), data="d").spend("first", TENTH, lambda: 1)
         placed(target, content)
 
-    monkeypatch.setattr(beginnings, "place_new", late)
+    monkeypatch.setattr(file, "place_new", late)
     assert Ledger(path, Pure(1), data="d").spent() == Pure(0.1)
 
 

@@ -20,7 +20,7 @@ import pytest
 
 from fugu.errors import BudgetRefused, LedgerBroken, LedgerBusy
 from fugu.guarantee import Pure
-from fugu.ledger import Charge, Ledger, log, store
+from fugu.ledger import Charge, Ledger, file, log
 from fugu.ledger.events import State
 from hunting import search
 from ledger_files import hashed, in_memory, records, sha
@@ -171,13 +171,13 @@ def test_states_that_are_changed_in_place_are_caught(monkeypatch):
 
 def test_a_lock_that_is_released_in_one_place_is_caught(monkeypatch):
     def once(work):
-        held = store.Held()
+        held = file.Held()
         try:
             return work(held)
         finally:
             held.release()
 
-    monkeypatch.setattr("fugu.ledger.store.holding", once)
+    monkeypatch.setattr("fugu.ledger.file.holding", once)
     with in_memory() as folder, pytest.raises(LedgerBusy, match="holds the ledger"):
         strike_all(folder, "a look", "release")
 

@@ -22,7 +22,7 @@ import pytest
 
 from fugu.errors import BadLedger, BudgetRefused, FuguError, LedgerBroken, LedgerBusy
 from fugu.guarantee import Pure
-from fugu.ledger import Books, Charge, Ledger, books, log, store
+from fugu.ledger import Books, Charge, Ledger, books, file, log, store
 from hunting import search
 from ledger_files import records
 
@@ -193,7 +193,7 @@ class SlotFirst(Ledger):
             result = work(to)
             if to._new is not None:
                 seq = to.log.seq + 1
-                log.put(to._fd, to.log.base + seq % 2 * log.BLOCK, log.slot(seq, to._new[1]))
+                log.put(to._medium.fd, to.log.base + seq % 2 * log.BLOCK, log.slot(seq, to._new[1]))
             return result
 
         return store.Books.write(self._file, slot_first, step)
@@ -348,9 +348,9 @@ def test_the_lock_is_that_of_the_file_and_not_of_a_name(tmp_path, monkeypatch):
             held.discard(os.readlink(f"/proc/self/fd/{self._file.fileno()}"))
         release(self)
 
-    release = store.Held.release
-    monkeypatch.setattr(store.Held, "take_whole", by_name)
-    monkeypatch.setattr(store.Held, "release", given_back)
+    release = file.Held.release
+    monkeypatch.setattr(file.Held, "take_whole", by_name)
+    monkeypatch.setattr(file.Held, "release", given_back)
     assert not busy(paths)
 
 
@@ -427,3 +427,20 @@ def test_a_charge_goes_into_the_file_that_has_the_name_when_its_turn_comes(tmp_p
     Ledger(path, BUDGET, data="d")._file.write(replace_it)
     thread.join()
     assert done == [7] and Ledger(path, BUDGET, data="d").spent() == Pure(0.1)
+
+
+def test_without_the_driver_the_extra_is_named(tmp_path):
+    code = (
+        "import sys\nsys.modules['psycopg'] = None\nimport fugu\n"
+        "try:\n    fugu.Ledger('postgresql://h/d', fugu.Pure(1))\nexcept fugu.errors.MissingExtra as e:\n    print(e)\n"
+        f"fugu.Ledger({str(tmp_path / 'l.db')!r}, fugu.Pure(1)).spent()\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "fugu-privacy[postgres]" in told.stdout
+
+
+def test_a_file_needs_no_driver(tmp_path):
+    where = str(tmp_path / "l.db")
+    code = f"import sys, fugu\nfugu.Ledger({where!r}, fugu.Pure(1)).spent()\nprint('psycopg' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ})
+    assert told.stdout.strip() == "False"

@@ -14,7 +14,7 @@ import pytest
 
 from fugu.errors import BudgetExceeded, LedgerBusy
 from fugu.guarantee import Pure
-from fugu.ledger import Charge, Ledger, log, store
+from fugu.ledger import Charge, Ledger, file, log, store
 from fugu.ledger import ledger as ledger_file
 from hunting import search
 
@@ -33,12 +33,12 @@ def worker(path, name, runs, queue):
     queue.put(done)
 
 
-def same_id(path, queue):
+def same_id(path, told, queue):
     ledger = Ledger(path, Pure(1), data="d", timeout=60)
 
     def produce():
-        with open(f"{path}.ran", "a") as file:
-            file.write("x")
+        with open(told, "a") as out:
+            out.write("x")
         time.sleep(0.05)
         return os.getpid()
 
@@ -67,8 +67,8 @@ def race(path, processes, runs):
         ledger.verify()
 
 
-def test_four_processes_spend_exactly_the_budget(tmp_path):
-    race(tmp_path / "l.db", 4, 30)
+def test_four_processes_spend_exactly_the_budget(place):
+    race(place("l"), 4, 30)
 
 
 @search("processes that spend one budget at a time", quick=1)
@@ -76,10 +76,10 @@ def test_up_to_eight_processes_of_up_to_a_hundred_runs_spend_exactly_the_budget(
     race(tmp_path / "l.db", int(rng.integers(2, 9)), int(rng.integers(10, 101)))
 
 
-def test_one_id_in_many_processes_is_one_value_and_one_evaluation(tmp_path):
-    found = together(same_id, [(tmp_path / "l.db",)] * 5)
+def test_one_id_in_many_processes_is_one_value_and_one_evaluation(place, tmp_path):
+    found = together(same_id, [(place("l"), tmp_path / "ran")] * 5)
     assert len(set(found)) == 1
-    assert (tmp_path / "l.db.ran").read_text() == "x"
+    assert (tmp_path / "ran").read_text() == "x"
 
 
 def spend_in_threads(path, threads, alone=False):
@@ -96,8 +96,8 @@ def spend_in_threads(path, threads, alone=False):
         return [k for k in pool.map(run, range(threads)) if k is not None]
 
 
-def test_threads_spend_exactly_the_budget(tmp_path):
-    assert len(spend_in_threads(tmp_path / "l.db", 12)) == 5
+def test_threads_spend_exactly_the_budget(place):
+    assert len(spend_in_threads(place("l"), 12)) == 5
 
 
 def test_looking_and_charging_apart_overspends_and_the_test_sees_it(tmp_path, monkeypatch):
@@ -112,7 +112,7 @@ def test_looking_and_charging_apart_overspends_and_the_test_sees_it(tmp_path, mo
     monkeypatch.setattr(ledger_file.Ledger, "_refusal", slow)
     assert len(spend_in_threads(tmp_path / "right.db", 8, alone=True)) == 5
     Ledger(tmp_path / "wrong.db", Pure(0.05), data="d").close()
-    monkeypatch.setattr(store, "_taken", lambda *_: True)
+    monkeypatch.setattr(file, "_taken", lambda *_: True)
     monkeypatch.setattr(store.Writing, "commit", _commit_at_the_end)
     assert len(spend_in_threads(tmp_path / "wrong.db", 8, alone=True)) > 5
 
@@ -121,24 +121,24 @@ def _commit_at_the_end(self, step):
     """Behind whatever others have written meanwhile: each charge is there, none was seen by the next."""
     if self._new is not None:
         with APART:
-            now = log.opened(self._fd)
+            now = log.opened(self._medium)
             _, _, text = self._new[0].split(b" ", 2)
             _, _, kind, body, _ = json.loads(text.split(b"\n")[0])
             attached = self._new[0].split(b"\n")[1].decode()
             new, head = log.record(now.seq + 1, now.head, kind, body, attached)
-            log.put(self._fd, now.end, new)
-            log.put(self._fd, now.base + (now.seq + 1) % 2 * log.BLOCK, log.slot(now.seq + 1, head))
+            log.put(self._medium.fd, now.end, new)
+            log.put(self._medium.fd, now.base + (now.seq + 1) % 2 * log.BLOCK, log.slot(now.seq + 1, head))
 
 
-def test_a_request_inside_itself_ends_with_a_clear_error(tmp_path):
-    ledger = Ledger(tmp_path / "l.db", Pure(1), timeout=0.1)
+def test_a_request_inside_itself_ends_with_a_clear_error(place):
+    ledger = Ledger(place("l"), Pure(1), timeout=0.1)
     with pytest.raises(LedgerBusy, match="same id"):
         ledger.spend("q", HUNDREDTH, lambda: ledger.spend("q", HUNDREDTH, lambda: 1))
     assert ledger.spend("q", HUNDREDTH, lambda: ledger.spend("inner", HUNDREDTH, lambda: 2)) == 2
 
 
-def test_a_ledger_survives_a_fork(tmp_path):
-    ledger = Ledger(tmp_path / "l.db", Pure(1))
+def test_a_ledger_survives_a_fork(place):
+    ledger = Ledger(place("l"), Pure(1))
     ledger.spend("parent", HUNDREDTH, lambda: 1)
     child = os.fork()
     if not child:
@@ -150,8 +150,8 @@ def test_a_ledger_survives_a_fork(tmp_path):
     assert ledger.spend("child", HUNDREDTH, lambda: 3) == 2 and ledger.verify()
 
 
-def test_a_check_while_others_write_sees_one_state(tmp_path):
-    path = tmp_path / "l.db"
+def test_a_check_while_others_write_sees_one_state(place):
+    path = place("l")
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     with Ledger(path, Pure(1), data="d") as ledger:

@@ -20,8 +20,8 @@ from fugu.mechanism import PerEntryDP
 
 
 @pytest.fixture
-def ledger(tmp_path):
-    with fugu.Ledger(tmp_path / "ledger.db", Pure(1), data="people") as found:
+def ledger(place):
+    with fugu.Ledger(place("ledger"), Pure(1), data="people") as found:
         yield found
 
 
@@ -29,9 +29,9 @@ def never():
     pytest.fail("produce() must not run")
 
 
-def test_a_retry_returns_the_same_value_for_nothing(ledger, tmp_path):
+def test_a_retry_returns_the_same_value_for_nothing(ledger, place):
     first = ledger.spend("q", Charge.per_entry(0.25), lambda: np.array([0.1, -0.0, math.inf]))
-    again = fugu.Ledger(tmp_path / "ledger.db", Pure(1), data="people").spend("q", Charge.per_entry(0.25), never)
+    again = fugu.Ledger(place("ledger"), Pure(1), data="people").spend("q", Charge.per_entry(0.25), never)
     assert first.tobytes() == again.tobytes() and ledger.spent() == Pure(0.25)
 
 
@@ -84,9 +84,9 @@ def test_a_refused_id_may_ask_for_less(ledger):
     assert ledger.spend("q", Charge.per_entry(1), lambda: "yes") == "yes" and ledger.verify()
 
 
-def test_the_charge_is_on_disk_before_anything_is_evaluated(ledger, tmp_path):
+def test_the_charge_is_on_disk_before_anything_is_evaluated(ledger, place):
     def look():
-        (entry,) = fugu.Ledger(tmp_path / "ledger.db", Pure(1), data="people").history()
+        (entry,) = fugu.Ledger(place("ledger"), Pure(1), data="people").history()
         return entry.state
 
     assert ledger.spend("q", Charge.per_entry(0.5), look) == "reserved"

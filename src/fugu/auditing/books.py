@@ -25,6 +25,7 @@ from fugu.ledger import Books, books
 from fugu.ledger.books import standing
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.events import CHARGED
+from fugu.ledger.keys import Place, place_of
 from fugu.ledger.values import decode
 from fugu.numbers.exact import read_number
 from fugu.queries.answer import columns_of
@@ -58,9 +59,9 @@ def ledger_checks(
     )
 
 
-def extract(ledger: str, data: str) -> list[Json]:
+def extract(ledger: Place | str, data: str) -> list[Json]:
     """Every request for one data set, for a reader: when, what state, what charge."""
-    found = Books(Path(ledger)).read(books.history, data)
+    found = Books(place_of(ledger)).read(books.history, data)
     return [
         {"request": e.request, "state": e.state, "charge": str(e.guarantee), "kind": e.kind, "at": e.at} for e in found
     ]
@@ -99,7 +100,7 @@ def _beliefs(document: ReleaseDocument, bodies: Mapping[str, Json] | None, ledge
             raise CertificateError(f"the ledger has no request {request}")
         certificate = inner(next(iter(bodies.values()))) if len(bodies) == 1 else None
         if isinstance(certificate, RecordsCertificate):
-            known = standing(Path(ledger), data)
+            known = standing(place_of(ledger), data)
             if known is None or budget_json(known.budget) != dict(document["budget"]):
                 raise CertificateError(f"the ledger has {data!r} under another budget than the document says")
             _questions(charge, certificate, document["question"]["recipe"])
@@ -227,11 +228,11 @@ def _written(columns: Mapping[str, object]) -> tuple[str, str]:
 
 @contextmanager
 def the_books(ledger: str) -> Iterator[Books]:
-    """The books in the file `ledger`; `CertificateError` if there is none, or if it was edited."""
-    path = Path(ledger)
-    if not path.is_file():
-        raise CertificateError(f"there is no ledger {path.name!r}")
+    """The books in `ledger`; `CertificateError` if there is none, or if it was edited."""
+    found = Books(place_of(ledger))
+    if not found.there():
+        raise CertificateError(f"there is no ledger {found.name!r}")
     try:
-        yield Books(path)
+        yield found
     except LedgerBroken as error:
         raise CertificateError(str(error)) from None

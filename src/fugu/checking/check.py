@@ -22,7 +22,7 @@ from fugu.data.schema import ABSENT, Schema
 from fugu.errors import BadTable, UsageError, did_you_mean
 from fugu.ledger.fingerprint import beyond_chance, cells, fingerprints, within
 from fugu.ledger.gathering import Bits
-from fugu.ledger.keys import key_of
+from fugu.ledger.keys import key_of, place_of
 from fugu.ledger.store import Books, LockedView
 from fugu.question import RECORDS
 from fugu.shown import Shown
@@ -310,16 +310,16 @@ def in_ledger(
 
     By the column that names the person, where the ledger knows who is in the data set; else by its rows. `data`: the
     name of the table itself in the ledger, which may be new yet."""
-    path = Path(ledger)
-    if not path.is_file():
+    kept = Books(place_of(ledger), 30.0)
+    if not kept.there():
         if data is not None:
             return []
-        raise UsageError(f"no ledger {path.name!r}; check the path")
+        raise UsageError(f"no ledger {kept.name!r}; check the path")
     named = () if unit is None or unit not in table.columns else table.raw(unit).to_list()
     marks = fingerprints(table, [cell for cell in named if not is_gone(cell, frozenset(ABSENT))] or None)
 
     def look(view: LockedView) -> list[Overlap | None]:
-        own, rows, found = marks.under(key_of(view, path)), len(table), list[Overlap | None]()
+        own, rows, found = marks.under(key_of(view, kept.place)), len(table), list[Overlap | None]()
         for name, known in view.state.sets.items():
             other = f"data set {name!r} of the ledger"
             if name == data:
@@ -337,4 +337,4 @@ def in_ledger(
                 found.append(Overlap(other, "rows", rows, rows, None, True))
         return found
 
-    return Books(path, 30.0).read(look)
+    return kept.read(look)

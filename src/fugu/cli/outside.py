@@ -1,6 +1,6 @@
 """A release from outside: `fugu verify`, `fugu audit`, and `fugu report`, its page from its files alone; the owner's
-look at a table, `fugu check`; and `fugu ledger show|verify|export|copy|repair`, which read or mend a ledger and spend
-nothing."""
+look at a table, `fugu check`; and `fugu ledger show|verify|export|copy|repair|init`, which read, mend or make a ledger
+and spend nothing."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from fugu.errors import CertificateError, UsageError
 from fugu.files import STREAM, check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
 from fugu.guarantee.composition import both, quote
-from fugu.ledger import Books, books
+from fugu.ledger import Books, books, keys
 from fugu.ledger.books import BEFORE, HELD, accounts
-from fugu.ledger.keys import own_ledger
+from fugu.ledger.keys import Address, Place, own_ledger, place_of
 from fugu.mechanism import Certificate
 from fugu.numbers.checks import is_share
 from fugu.numbers.exact import as_fraction
@@ -49,16 +49,18 @@ def verify(
     from fugu.auditing import guarantee_within
     from fugu.auditing.examine import examine
 
-    given = {"published": published, "reference": reference, "ledger": ledger, "data": data, "private": private}
+    kept = None if ledger is None else place_of(ledger)
+    given = {"published": published, "reference": reference, "ledger": kept, "data": data, "private": private}
     if (against is not None or within is not None) and (twice or any(given.values())):
         raise UsageError("--against and --within are about other beliefs; give one of them, with no other check")
     if against is not None and within is not None:
         raise UsageError("--within is about beliefs near those in the certificate; give it without --against")
     for name, path in {**given, "against": against}.items():
         streamed = path == STREAM and name in ("reference", "data", "against")
-        place, folder = Path(path or ""), name in ("published", "data")
-        if path is not None and not streamed and not (place.is_file() or (folder and place.is_dir())):
-            raise UsageError(f"{path!r} is not a file")
+        if path is None or streamed or isinstance(path, Address) or Path(path).is_file():
+            continue
+        if name not in ("published", "data") or not Path(path).is_dir():
+            raise UsageError(f"{str(path)!r} is not a file")
     found = find(certificate)
     nearby = None
     with progress():
@@ -348,13 +350,35 @@ def ledger_export(output: str, ledger: str | None = None, force: bool = False, a
 @asks(argument="ledger", metavar="LEDGER.db", command_name="ledger copy")
 def ledger_copy(output: str, ledger: str | None = None, as_json: bool = False) -> None:
     """Write a copy of the ledger, of one moment, after a full check; without its key, which is a file of its own."""
-    options.fresh(check_apart(output, str(_place(ledger))), force=False)
-    head = Books(_place(ledger)).read(books.copy, output)
+    place, to = _place(ledger), place_of(output)
+    if not isinstance(to, Address):
+        options.fresh(check_apart(output, str(place)), force=False)
+    head = Books(place).read(books.copy, to)
     if as_json:
-        print_json({"head": head, "copy": output})
+        print_json({"head": head, "copy": str(to)})
     else:
-        say(f"copied to {output}; head {head}")
+        say(f"copied to {to}; head {head}")
         say("the key is a file of its own and was not copied: keep a copy of it elsewhere; a copy charges only with it")
+
+
+@ledger_app.command("init")
+@asks(argument="ledger", metavar="URL", command_name="ledger init")
+def ledger_init(ledger: str, role: list[str] | None = None, as_json: bool = False) -> None:
+    """Make the ledger of a database, and let roles charge it: they read all of it and add to it, and change nothing
+    that is there."""
+    place = place_of(ledger)
+    if not isinstance(place, Address):
+        raise UsageError("a ledger in a file is made when it is first charged; init is for postgresql://HOST/DATABASE")
+    from fugu.ledger.database import Database
+
+    Database(place).prepare(role or ())
+    commitment = Books(place).read(lambda view: view.state.commitment) or ""
+    (key, *_) = keys.places(place, commitment)
+    if as_json:
+        print_json({"ledger": place.name, "roles": list(role or ()), "key": str(key)})
+        return
+    say(f"{place.name} holds a ledger; {', '.join(role or ()) or 'nobody but its owner'} may charge it", soft_wrap=True)
+    say(f"every host that charges it needs its key, which no database gets: copy {str(key)!r} there", soft_wrap=True)
 
 
 @ledger_app.command("repair")
@@ -373,11 +397,11 @@ def ledger_repair(ledger: str | None = None, as_json: bool = False) -> None:
     say(f"{'mended' if accepted else 'nothing to mend'}: the ledger holds; head {head}", soft_wrap=True)
 
 
-def _place(ledger: str | None) -> Path:
+def _place(ledger: str | None) -> Place:
     """The ledger that is named, else the user's own."""
     if ledger is not None:
-        return Path(ledger)
+        return place_of(ledger)
     own = own_ledger(make=False)
-    if not own.exists():
+    if not Books(own).there():
         raise UsageError(f"you have no ledger of your own yet, at {str(own)!r}; name the file of another one")
     return own

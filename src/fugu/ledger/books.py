@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fugu.errors import FuguError, LedgerBroken, NotComposable, NotProvable
-from fugu.files import write_text, writing
+from fugu.files import write_text
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import fits, promise, quote
@@ -27,6 +26,7 @@ from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.charge import left as left_of
 from fugu.ledger.events import CHARGED, SETTLED, Registered
 from fugu.ledger.fingerprint import Tokens, beyond_chance, largest, memberships, within
+from fugu.ledger.keys import Place
 from fugu.ledger.store import Books, LockedView
 from fugu.numbers.exact import Real
 from fugu.visible import visible_json
@@ -106,11 +106,9 @@ class Standing:
         return not pure or not more <= told or (self.worth is None and bool(self.charges))
 
 
-def standing(path: Path, data: str) -> Standing | None:
+def standing(place: Place, data: str) -> Standing | None:
     """A data set of a ledger as it stands now; None where there is no such ledger, or nothing in it binds the name."""
-    if not path.is_file():
-        return None
-    return Books(path, 30.0).read(lambda view: Standing.of(view, data) if view.state.binds(data) else None)
+    return Books(place, 30.0).find(lambda view: Standing.of(view, data) if view.state.binds(data) else None)
 
 
 def epsilons(charges: Sequence[Charges]) -> Fraction:
@@ -186,13 +184,13 @@ def save(content: dict[str, Any], path: str | os.PathLike[str]) -> None:
     write_text(path, visible_json(json.dumps(content, indent=1, ensure_ascii=False)) + "\n")
 
 
-def copy(view: LockedView, path: str | os.PathLike[str]) -> str:
-    """A copy of the whole file, of one moment, once it was checked; private, like the ledger. Its head.
+def copy(view: LockedView, place: Place) -> str:
+    """A copy of the whole ledger, of one moment, once it was checked, in a file or a database; private, as it is. Its
+    head, which is the copy's too.
 
     The key is not part of it: whoever is to charge the copy needs its key file too."""
     head = verify(view)
-    with writing(path, private=True) as out:
-        out.buffer.writelines(view.pieces())
+    Books(place).store.fill(view)
     return head
 
 

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from fugu.documents.document import canonical_json
@@ -35,9 +34,9 @@ from fugu.ledger.charge import Charge, Chargeable, checked, declared, finite, re
 from fugu.ledger.charge import left as left_of
 from fugu.ledger.events import CHARGED, FAILED, REFUSED, RESERVED, SETTLED, sha256
 from fugu.ledger.fingerprint import Keyed, Recognised, marks_of
-from fugu.ledger.keys import key_of, secured
+from fugu.ledger.keys import key_of, place_of, secured
 from fugu.ledger.registration import Opening, declared_block, known_already, lacking, register
-from fugu.ledger.store import Books, LockedView, Result, Writing, claimed
+from fugu.ledger.store import Books, LockedView, Result, Writing
 from fugu.ledger.values import decode, encode
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction, number
@@ -121,9 +120,8 @@ class Ledger:
             raise BadBudget("a ledger needs a finite budget: Pure, Approx, Renyi or RenyiCurve")
         if entries is not None and not is_count(entries):
             raise UsageError("entries is the number of entries of the data, a whole number of at least 1")
-        self.path = Path(path)
+        self.path = place_of(path)
         self._file = Books(self.path, float(timeout))
-        self._timeout = float(timeout)
         most = None if cap is None else as_fraction(number(cap, "cap"))
         if most is not None and most <= 0:
             raise BadBudget("cap is an epsilon above 0: the most against anybody")
@@ -137,10 +135,10 @@ class Ledger:
         self._unmade: LockedView | None = None
         self._given = Opening(self.path, self.data, self._terms, marks, declared(blocks), self._others)
         if head is not None:
-            if not self.path.exists():
+            if not self._file.there():
                 raise LedgerBroken("there is no ledger where one with this head was: it was rolled back or removed")
             self.verify(head)
-        if not self.path.exists():  # what a new ledger refuses is refused before it is made
+        if not self._file.there():  # what a new ledger refuses is refused before it is made
             self._unmade = LockedView.nowhere(lacking(LockedView.nowhere(), self._given, Keyed({})))
         if self._unmade is None or not late:
             self._register(self._given)
@@ -221,7 +219,7 @@ class Ledger:
             self._step("settled")
             return stored
 
-        value: Released = decode(claimed(self.path, json.dumps([self.data, name]), self._timeout, run))
+        value: Released = decode(self._file.alone(json.dumps([self.data, name]), run))
         return value
 
     def recognise(self, data: Recognised) -> None:
@@ -302,10 +300,10 @@ class Ledger:
         return content
 
     def __repr__(self) -> str:
-        return f"Ledger({self.path.name!r}, {self.budget!r}, data={self.data!r})"
+        return f"Ledger({self._file.name!r}, {self.budget!r}, data={self.data!r})"
 
     def _read(self, what: Callable[..., Result], *args: object) -> Result:
-        if self._unmade is not None and not self.path.exists():
+        if self._unmade is not None and not self._file.there():
             return what(self._unmade, *args)
         return self._made().read(lambda view: what(self._still(view), *args))
 

@@ -1,22 +1,19 @@
-"""The file: a text that only grows, one event in each line with its hash; how a new one comes to be."""
+"""The text of a ledger, which only grows: one event in each line with its hash; and what was read of it."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
-import stat
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from fugu.errors import BadLedger, LedgerBroken
-from fugu.files import place_new
-from fugu.ledger import events, keys
+from fugu.ledger import events
 from fugu.ledger.events import ENTRY, Event, IndexTable, Request, State, key_of
 
 #     byte 0      header: what this is, and at which byte the log begins
@@ -34,6 +31,8 @@ from fugu.ledger.events import ENTRY, Event, IndexTable, Request, State, key_of
 #   broken. Behind that, what is no event is a write that was cut short, and nothing was granted for it.
 #
 # A slot that names another checkpoint gains nothing: the chain must lead from there to the head in the slots.
+#
+# Where these bytes lie is a `Medium`: a file (`file`), or rows of a database that read as one (`database`).
 
 
 FORMAT = 4
@@ -48,10 +47,50 @@ _HEADER = re.compile(rb"fugu ledger (\d{1,9})\nlog at byte (\d{1,18})\n")
 _SLOT = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})(?: (\d{1,18}))? [0-9a-f]{64} +\n")
 _LINE = re.compile(rb"([0-9a-f]{64}) (\d{1,12}) (\[.*\])\n")
 _LONGEST_LINE = 1 << 24
+_AHEAD = 1 << 16
 _LARGE = 1 << 16
 """Attached texts beyond this are read when they are asked for, and by `verify`; not at every charge."""
 
 Slot = tuple[int, str, int]
+
+
+class Medium(Protocol):
+    """What the bytes of an open ledger lie in, while nobody else writes there."""
+
+    def at(self, start: int, length: int) -> bytes:
+        """So many bytes from a place on; fewer at the end."""
+
+    def same(self, pieces: Iterable[tuple[int, bytes]]) -> bool:
+        """Whether these bytes still stand where each of them begins."""
+
+    def append(self, known: Log, content: bytes, head: str, checkpoint: bool, step: Callable[[str], None]) -> None:
+        """Put one more event, of this hash, behind those that are known: on disk when this returns, or not at all."""
+
+    def blank(self, place: tuple[int, int], byte: bytes) -> None:
+        """Write a byte over all of an attached text; on disk when this returns."""
+
+
+class _Stream(io.RawIOBase):
+    """The bytes of a medium from a place on, one after the other."""
+
+    def __init__(self, medium: Medium, place: int) -> None:
+        self._medium, self._place = medium, place
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._place = offset + (self._place if whence == os.SEEK_CUR else 0)
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._medium.at(self._place, len(buffer))
+        buffer[: len(part)] = part
+        self._place += len(part)
+        return len(part)
 
 
 @dataclass(frozen=True)
@@ -88,15 +127,15 @@ class Log:
         """The hash of the last event."""
         return self.hashes[-1] if self.hashes else self.before
 
-    def checkpoint(self, fd: int) -> tuple[dict[str, Any], bytes] | None:
+    def checkpoint(self, medium: Medium) -> tuple[dict[str, Any], bytes] | None:
         """Body and attachment of a checkpoint of all that was read; None while none is due."""
         if not events.due(len(self.hashes), sum(len(seen) for _, seen in self.pieces), self.weight):
             return None
-        return events.made(self.state, self.place, self.tables, partial(at, fd))
+        return events.made(self.state, self.place, self.tables, medium.at)
 
     def read_on(
         self,
-        fd: int,
+        medium: Medium,
         *,
         deep: bool = False,
         every: bool = False,
@@ -107,21 +146,20 @@ class Log:
 
         `deep` checks every attached text; `every` keeps all requests, also those from before a checkpoint; `doubtful`
         takes events that repeat others, which a repair is to accept."""
-        slots = slots_of(fd, self.base)
+        slots = slots_of(medium, self.base)
         vouched = max(seq for seq, _, _ in slots)
         start, end = self, self.end
         state = self.state.fork()
         hashes, pieces = list(self.hashes), list(self.pieces)
-        with open(fd, "rb", closefd=False) as file:
-            file.seek(end)
+        with io.BufferedReader(_Stream(medium, end), _AHEAD) as file:
             head, seq = self.head, self.seq
             while (read := _next(file, end, seq + 1, head, deep or seq >= vouched)) is not None:
                 event, seen, end = read
                 head, seq = event.hash, event.seq
-                state.apply(event, partial(earlier, fd, start.tables))
+                state.apply(event, partial(earlier, medium, start.tables))
                 visit(event)
                 if event.kind == events.KIND:
-                    tables = events.compare(event, state, start.place, start.tables, partial(at, fd))
+                    tables = events.compare(event, state, start.place, start.tables, medium.at)
                     start = start._from(event, seen, state, tables)
                     hashes, pieces = list(start.hashes), list(start.pieces)
                     if not every:
@@ -153,28 +191,28 @@ class Log:
         return Log(self.base, end, (event.hash,), state, seen, event.seq, event.previous, event.place, weight, tables)
 
 
-def earlier(fd: int, tables: Sequence[IndexTable], data: str, request: str) -> Request | None:
+def earlier(medium: Medium, tables: Sequence[IndexTable], data: str, request: str) -> Request | None:
     """A request from before the last checkpoint, by its tables; None if none of them has it.
 
     What is found is read at its place: the line has the hash that the table states, and is about this very request."""
-    key, read = key_of(data, request), partial(at, fd)
+    key, read = key_of(data, request), medium.at
     entry = next((e for table in reversed(tables) if (e := table.find(read, key)) is not None), None)
     if entry is None:
         return None
     _, first, start, last, end = ENTRY.unpack(entry)
-    entered = event_at(fd, first, start.hex())[0]
-    ended = event_at(fd, last, end.hex())[0] if last else None
+    entered = event_at(medium, first, start.hex())[0]
+    ended = event_at(medium, last, end.hex())[0] if last else None
     for event in (entered,) if ended is None else (entered, ended):
         if (event.body.get("dataset"), event.body.get("request")) != (data, request):
             raise LedgerBroken("the index of a checkpoint leads to another request: the ledger was edited")
     return Request.of(entered) if ended is None else Request.of(entered).after(ended)
 
 
-def event_at(fd: int, place: int, start: str = "") -> tuple[Event, bytes]:
+def event_at(medium: Medium, place: int, start: str = "") -> tuple[Event, bytes]:
     """The event whose line begins at a place, and the line; its hash must begin with these digits."""
     line = b""
     for size in (1 << 12, 1 << 16, _LONGEST_LINE):
-        line, ended, _ = at(fd, place, size).partition(b"\n")
+        line, ended, _ = medium.at(place, size).partition(b"\n")
         if ended:
             break
     line += b"\n"
@@ -227,25 +265,25 @@ def _extend(pieces: list[tuple[int, bytes]], start: int, seen: bytes) -> None:
         pieces[-2:] = [(start, first + second)]
 
 
-def opened(fd: int, known: Log | None = None) -> Log:
+def opened(medium: Medium, known: Log | None = None) -> Log:
     """The log of an open file, read on from what is known of it; `LedgerBroken` if that is no longer in it."""
-    base, _ = start_of(fd)
+    base, _ = start_of(medium)
     same = known is not None and known.base == base
-    if known is not None and same and all(at(fd, start, len(seen)) == seen for start, seen in known.pieces):
-        return known.read_on(fd)  # every line that was read still stands where it stood
+    if known is not None and same and medium.same(known.pieces):
+        return known.read_on(medium)  # every line that was read still stands where it stood
     if known is None:
-        place = max(slots_of(fd, base))[2]
+        place = max(slots_of(medium, base))[2]
         if not place:
-            return Log.begun(base).read_on(fd)
-        event, line = event_at(fd, place)
+            return Log.begun(base).read_on(medium)
+        event, line = event_at(medium, place)
         if event.kind != events.KIND:
             raise LedgerBroken("the ledger names an event as checkpoint that is not one: it was edited or damaged")
-        now = Log(base, 0)._from(event, line, *events.taken(event, partial(at, fd)))
-        if at(fd, now.end - 1, 1) != b"\n":
+        now = Log(base, 0)._from(event, line, *events.taken(event, medium.at))
+        if medium.at(now.end - 1, 1) != b"\n":
             raise LedgerBroken("the last checkpoint is cut short: the ledger was edited, damaged or truncated")
-        return now.read_on(fd)
+        return now.read_on(medium)
     passed = []
-    now = Log.begun(base).read_on(fd, visit=lambda event: passed.append(event.hash == known.head))
+    now = Log.begun(base).read_on(medium, visit=lambda event: passed.append(event.hash == known.head))
     if known.seq and not any(passed):
         raise LedgerBroken(
             "the ledger no longer holds what this process read in it: it was rolled back to an older copy, or replaced"
@@ -253,9 +291,9 @@ def opened(fd: int, known: Log | None = None) -> Log:
     return now
 
 
-def start_of(fd: int) -> tuple[int, int]:
+def start_of(medium: Medium) -> tuple[int, int]:
     """The byte at which the log begins, and the format of the file."""
-    parts = _HEADER.match(at(fd, 0, BLOCK))
+    parts = _HEADER.match(medium.at(0, BLOCK))
     if parts is not None and int(parts[1]) > FORMAT:
         raise BadLedger(
             f"the ledger has format {int(parts[1])}, newer than {FORMAT}; install the newer fugu that wrote it"
@@ -281,10 +319,10 @@ def slot(seq: int, head: str, place: int = 0) -> bytes:
     return f"{told} {events.sha256(told)}".encode().ljust(BLOCK - 1) + b"\n"
 
 
-def slots_of(fd: int, base: int) -> list[Slot]:
+def slots_of(medium: Medium, base: int) -> list[Slot]:
     """What the two slots say, as far as they were not cut short."""
     slots: list[Slot] = []
-    for block in (at(fd, base, BLOCK), at(fd, base + BLOCK, BLOCK)):
+    for block in (medium.at(base, BLOCK), medium.at(base + BLOCK, BLOCK)):
         if (parts := _SLOT.fullmatch(block)) is not None:
             said = (int(parts[1]), parts[2].decode(), int(parts[3] or 0))
             slots += [said] if slot(*said) == block else []
@@ -319,51 +357,6 @@ def put(fd: int, start: int, content: bytes) -> None:
         start, rest = start + done, rest[done:]
 
 
-# What a path must lead to before a ledger is opened there, and how a new ledger comes to be: whole, or not at all.
-
-
-def checked(path: Path) -> Path:
-    """The path, if what it leads to may be opened; a pipe would wait for ever."""
-    if not path.parent.is_dir():
-        raise BadLedger(f"the folder of the ledger {path.name!r} does not exist; create it first")
-    with suppress(FileNotFoundError):
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise BadLedger(f"no ledger file {path.name!r}: it is a folder or a device")
-    return path
-
-
-def check_kind(fd: int, path: Path) -> None:
-    """A file of another kind is left alone."""
-    if not at(fd, 0, BLOCK).startswith(MAGIC):
-        raise BadLedger(f"{path.name!r} is not a ledger of fugu; choose another file")
-
-
-def make(path: Path) -> None:
-    """A new ledger, if there is none: whole, for its owner alone, and never over what has the name by then."""
-    if not checked(path).exists():
-        place_new(path.resolve(), _first(path))
-
-
-def _first(path: Path) -> bytes:
-    """The content of a new ledger; its key is on disk before it."""
-    told = {"schema": FORMAT, "commitment": events.sha256(keys.made(path))}
-    first, head = record(1, events.START, "open", events.written(told))
-    return header(BLOCK) + 2 * slot(1, head) + first
-
-
-def finish(fd: int, path: Path) -> None:
-    """Complete what a crash of version 0.3 left of a new ledger; the header comes last, so what has one is whole."""
-    content = _first(path)
-    os.fchmod(fd, 0o600)
-    os.ftruncate(fd, 0)
-    put(fd, BLOCK, content[BLOCK:])
-    os.fsync(fd)
-    put(fd, 0, content[:BLOCK])
-    os.fsync(fd)
-
-
-def unfinished(fd: int) -> bool:
-    """Whether the file is what a crash of version 0.3 left of a new one: no header, and no room for anything but the
-    first event."""
-    start = at(fd, 0, 4 * BLOCK)
-    return len(start) < 4 * BLOCK and start[: BLOCK + 2] == bytes(BLOCK) + b"1 " and b"register" not in start
+def first(commitment: str) -> tuple[bytes, str]:
+    """The bytes and the hash of the first event of a ledger, which holds the SHA-256 of its key."""
+    return record(1, events.START, "open", events.written({"schema": FORMAT, "commitment": commitment}))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from fugu.errors import DataKnown, UsageError, did_you_mean
@@ -16,7 +15,7 @@ from fugu.ledger.accountant import Terms, by_records
 from fugu.ledger.charge import LAW, Charge, canonical
 from fugu.ledger.events import Registered, State
 from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, encoded, keyed, prior_digest, within
-from fugu.ledger.keys import key_of
+from fugu.ledger.keys import Place, key_of
 from fugu.ledger.store import Books, LockedView, Writing
 from fugu.question import RECORDS
 from fugu.visible import shortened
@@ -34,7 +33,7 @@ class Opening:
     """What a data set is opened with: its name and terms, what it is recognised by, its blocks, and the ledger's path,
     beside which the key lies. `others`: data sets that hold other people, by the user's word."""
 
-    path: Path
+    path: Place
     name: str
     terms: Terms
     marks: Marks | None = None
@@ -247,7 +246,7 @@ def known_cap(given: Opening) -> Fraction | None:
             known = None if (lacking(view, given) or ("", {}))[0] == "register" else known
         return None if known is None or known.cap is None else Fraction(known.cap)
 
-    return Books(given.path, 30.0).read(look) if given.path.is_file() else None
+    return Books(given.path, 30.0).find(look)
 
 
 # A prior in a few words, for whoever reads a ledger: the file holds its digest, not the prior itself.

@@ -20,7 +20,7 @@ from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger import Books, Ledger, Marks, books, fingerprints
 from fugu.ledger.books import standing
 from fugu.ledger.charge import LAW, Charge, Chargeable, read_mechanism
-from fugu.ledger.keys import LedgerLike, ledger_for
+from fugu.ledger.keys import LedgerLike, Place, ledger_for
 from fugu.ledger.store import LockedView
 from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
@@ -39,7 +39,7 @@ from fugu.visible import Json
 class ReleaseAccount:
     """Which budget of which data a release is charged to, and under which name."""
 
-    ledger: Path
+    ledger: Place
     request: str
     budget: Guarantee
     data: str
@@ -87,7 +87,7 @@ class ReleaseAccount:
 
     def knows(self, request: str) -> bool:
         """Whether the ledger has this request of the data."""
-        return self.ledger.is_file() and Books(self.ledger).read(LockedView.request, self.data, request) is not None
+        return Books(self.ledger).find(LockedView.request, self.data, request) is not None
 
     def require_law(self) -> None:
         """Refuse a table that was asked questions charged to each record: what both promise together is not known."""
@@ -124,7 +124,8 @@ def drawn_once(
     Whatever breaks on the way, the same request finds that very draft again, and nothing is drawn a second time."""
 
     def produce() -> dict[str, Any]:
-        whose = json.dumps([str(account.ledger.absolute()), account.data, account.request])
+        named = account.ledger.absolute() if isinstance(account.ledger, Path) else account.ledger
+        whose = json.dumps([str(named), account.data, account.request])
         draft = drafted_for(whose, target, content)
         return {"file": str(target.absolute()), "draft": draft.file.name, "sha256": draft.sha256, "rows": rows}
 
@@ -304,7 +305,7 @@ def answer(
 
 
 def _charged(
-    books: tuple[Path, str], what: str, mechanism: Chargeable, budget: Guarantee, unit: str | None, private: Private,
+    books: tuple[Place, str], what: str, mechanism: Chargeable, budget: Guarantee, unit: str | None, private: Private,
     draw: Callable[[], Any],
 ) -> Any:  # fmt: skip
     """What is drawn, and charged; or what was, for the same question. What is refused is refused before it is charged.

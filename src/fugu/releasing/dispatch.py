@@ -27,7 +27,7 @@ from fugu.files import check_apart, check_folder, file_name
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger.books import standing
-from fugu.ledger.keys import ledger_path, own_ledger
+from fugu.ledger.keys import own_ledger, place_of
 from fugu.numbers.exact import read_number
 from fugu.publication.column import require_form
 from fugu.publication.drafts import Draft, drafted, holds, unfinished
@@ -187,7 +187,7 @@ def page_after(
     names = {"certificate": files.certificate.name, "private": files.private.name}
 
     def made(document: ReleaseDocument, file: Path) -> str:
-        entries = None if account is None else tuple(extract(str(account.ledger), account.data))
+        entries = None if account is None else tuple(extract(account.ledger, account.data))
         shown: dict[str, Any] = {"names": names, "entries": entries, "audit": audit, "usable": usable}
         return dossier_page(*documents_in(document), **shown, remarks=remarks, file=file)
 
@@ -266,7 +266,7 @@ def account_of(
                 "--no-ledger goes without --ledger, --request, --budget and --other-people; leave out one or the other"
             )
         return None
-    place = own_ledger() if books.ledger is None else ledger_path(books.ledger)
+    place = own_ledger() if books.ledger is None else place_of(books.ledger)
     named = books.request if books.request is not None else _named(question)
     others = tuple(books.other_people or ())
     known = standing(place, data) if total is None else None

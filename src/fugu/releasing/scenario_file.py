@@ -204,7 +204,7 @@ class ScenarioFile:
             found = value if isinstance(value, bool) else as_text(key, value)
         except UsageError as error:
             raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: {error}") from None
-        if key in _PATHS and isinstance(found, str) and found != STREAM and not os.path.isabs(found):
+        if key in _PATHS and isinstance(found, str) and found != STREAM and "://" not in found:
             return os.path.join(self.path.parent, found) if self.path.parent != Path() else found
         return found
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Self, TypeVar, final
 
 from fugu.data import Schema
@@ -34,6 +33,7 @@ from fugu.ledger.books import Elsewhere, epsilons, standing
 from fugu.ledger.charge import LAW, left
 from fugu.ledger.events import CHARGED
 from fugu.ledger.fingerprint import fingerprints
+from fugu.ledger.keys import Place
 from fugu.ledger.registration import Opening, known_already
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, open_table, require_column, same_rows
@@ -152,7 +152,7 @@ class LedgerBooks(SessionBooks):
     `path`: the ledger; `data`: the name of the table in it. `allowed`: its whole budget. `asked`: the cap that was
     given, None for that of the data set. `others`: data sets of other people, by the user's word."""
 
-    path: Path
+    path: Place
     data: str
     allowed: Pure | Approx
     asked: Fraction | None
@@ -247,10 +247,10 @@ class LedgerBooks(SessionBooks):
             self._read(known_already, Opening(self.path, self.data, Terms(self.allowed, self.belief, None)))
 
     def _read(self, what: Any, *args: Any) -> Any:
-        return Books(self.path).read(what, *args) if self.path.is_file() else None
+        return Books(self.path).find(what, *args)
 
 
-def require_records(path: Path, data: str) -> None:
+def require_records(path: Place, data: str) -> None:
     """Refuse a table that a ledger has from the law route: what the two promise together is not known."""
     known = standing(path, data)
     if known is not None and known.by_law:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import NoReturn, Self, final
 
 from fugu.checking import Check, checked
@@ -138,11 +137,11 @@ class Session(Kinds, Shown):
         self._table, self._public, self._seen, self._ledger, self._data = table, tuple(public), None, place, name
         known = most
         if known is None and place is not None:
-            known = known_cap(Opening(Path(place), name, Terms(allowed, self._belief, None)))
+            known = known_cap(Opening(place, name, Terms(allowed, self._belief, None)))
         books = self._belief, Pure(allowed.epsilon), FOLD * exact(allowed.epsilon) if known is None else known
         self._books = SessionBooks(*books)
         if place is not None:
-            named = {"path": Path(place), "data": name, "allowed": allowed, "asked": most, "others": others}
+            named = {"path": place, "data": name, "allowed": allowed, "asked": most, "others": others}
             self._books = LedgerBooks(*books, **named)  # type: ignore[arg-type]
         self._lock, self._born = threading.RLock(), process()
         self._said = False
