@@ -17,7 +17,7 @@ from fugu.cli.describing import show
 from fugu.data.frame import Table
 from fugu.data.schema import Schema
 from fugu.data.secrets import read_protect
-from fugu.data.uses import NO, Description, described, suggested
+from fugu.data.uses import NO, Description, described, presumed, suggested
 from fugu.errors import BadTable, ColumnNotFound, FuguError, UsageError
 from fugu.numbers.text import factor
 from fugu.queries.kinds import Options
@@ -51,7 +51,7 @@ class Answers:
     @cached_property
     def seen(self) -> Description:
         """What its columns may be used for."""
-        return described(self.cells, Schema({}))
+        return described(self.cells, presumed(self.cells))
 
     @cached_property
     def table(self) -> Table:

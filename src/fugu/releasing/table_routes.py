@@ -83,9 +83,9 @@ def release_records(dispatch: Dispatch) -> Forecast:
         return _rehearsed(dispatch, parsed, certificate, rehearsed, weak)
     seen = dispatch.seen(session.check)
     answers = session.ask_all(*told, allow_no_noise=silent)
-    payer = paid(session.rehearse(*told, allow_no_noise=silent).request)  # answered: under which request, no more
-    certificate = session.certificate
-    remarks, usable = implausible(session, answers), session.usable
+    known = session.rehearse(*told, allow_no_noise=silent)  # answered: under which request, and with which noise
+    payer, certificate = paid(known.request), session.certificate
+    remarks, usable = implausible(session, answers), known.usable
     cells = [(str(a.question), c.group, c.cell, c.value, c.low, c.high) for a in answers for c in a.cells]
     shown = dict(zip(COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
     summary = {

@@ -278,7 +278,7 @@ def require_one_row_each(table: Table, unit: str | None) -> None:
     if column.missing.any() or len({person_of(name) for name in column.values.tolist()}) < len(column):
         raise RepeatedUnit(
             f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
-            "one row a unit, or one summary value (such as the mean) a unit"
+            "one row per unit, or one summary value (such as the mean) per unit"
         )
 
 
