@@ -21,7 +21,7 @@ from fugu.data.uses import NO, Description, described, presumed, suggested
 from fugu.errors import BadTable, ColumnNotFound, FuguError, UsageError
 from fugu.numbers.text import factor
 from fugu.queries.kinds import Options
-from fugu.queries.statistic import StatisticQuestion, plan_of
+from fugu.queries.statistic import StatisticQuestion, plan_of, split
 from fugu.releasing import options
 from fugu.releasing.complete import statistics_of
 from fugu.visible import visible
@@ -75,7 +75,7 @@ class Answers:
         """A column that may be published row by row, or statistics."""
         if text in self.cells.columns or not ("(" in text or text.startswith("count")):
             return self._fit(text, "publish")
-        for asked in map(StatisticQuestion.parse, options.split(text)):
+        for asked in map(StatisticQuestion.parse, split(text)):
             if asked.columns:
                 plan_of(asked, self.seen.schema, self.table, Options())
             for use, names in (("query", asked.columns), ("by", filter(None, [asked.by]))):

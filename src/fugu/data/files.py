@@ -87,7 +87,7 @@ def read_table(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> Table
     with suppress(OSError), opened(path) as raw:
         begins = raw.read(4)
     if begins == b"" and (streamed or file.stat().st_size == 0):
-        raise BadTable(f"{name!r} is empty; a table needs a header line and rows")
+        raise BadTable(f"{'the input' if name == '-' else repr(name)} is empty; a table needs a header line and rows")
     if name.lower().endswith(_SHEET):
         return _sheet(file, dialect)
     # of a file whose first line is a record only the ending is looked at: no record decides how it is read

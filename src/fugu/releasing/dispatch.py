@@ -31,11 +31,12 @@ from fugu.ledger.keys import ledger_path, own_ledger
 from fugu.numbers.exact import read_number
 from fugu.publication.files import Beliefs, Draft, Files, Outgoing, drafted, preview, publish, unfinished
 from fugu.publication.releasing import ReleaseAccount, released_before
+from fugu.queries.statistic import split
 from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
 from fugu.releasing import options
 from fugu.releasing.blocks import LOUD, NOTE, Block, Listener, Text, label_warnings
 from fugu.releasing.complete import require_complete
-from fugu.releasing.options import named, split
+from fugu.releasing.options import named
 from fugu.releasing.outcome import Forecast, Publication
 from fugu.releasing.scenario_file import Booking, Delivery
 from fugu.utility.usable import GROUPS, RowsFor, Usable
@@ -321,7 +322,7 @@ def dispatched(
     require_complete(question, delivery)
     _check_sources(question)
     read = (question.table, question.reference, books.ledger, question.schema)
-    files = targets("the column", delivery.output or "release.csv", ".csv", delivery.force or dry_run, *read)
+    files = targets("what is published", delivery.output or "release.csv", ".csv", delivery.force or dry_run, *read)
     if delivery.report is not None:
         options.fresh(check_apart(delivery.report, *read, delivery.output), delivery.force)
     if question.public_prior:

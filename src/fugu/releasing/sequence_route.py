@@ -50,13 +50,13 @@ from fugu.queries.sequences import (
     TopK,
     Transitions,
 )
-from fugu.queries.statistic import GRAMMAR
+from fugu.queries.statistic import GRAMMAR, split
 from fugu.queries.usable_sequences import usable_mechanism
 from fugu.question import Question
 from fugu.releasing import options
 from fugu.releasing.blocks import CAUTION, Block, Listing, Text, sentences
 from fugu.releasing.dispatch import Dispatch, DryRun
-from fugu.releasing.options import plan_told, split
+from fugu.releasing.options import plan_told
 from fugu.releasing.outcome import Forecast
 from fugu.utility.usable import OWN_TABLE as OWN_NUMBERS
 from fugu.utility.usable import RowsFor, Usable

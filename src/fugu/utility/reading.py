@@ -88,6 +88,8 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
     else:  # as `Mechanism.interval` says
         drawn = certificate.remap or certificate.noise
         half = drawn.quantile(LEVEL) + rounding_error(certificate.lattice, certificate.support)
+    if names := (certificate.body.get("property") or {}).get("statistics"):  # one number, published once
+        return (coordinate(str(names[0]), math.sqrt(joint.value.variance), math.sqrt(joint.squared), half),), basis
     found, points = of_joint(joint, count, half, name), joint.value.points[joint.value.shares > 0]
     if joint.rows is not None and numbers_rows(points, joint.rows):
         found = replace(found, grade=NOISE, verdict=f"of no use row by row: {texts()['running']['publish']}")
