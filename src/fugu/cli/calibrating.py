@@ -139,7 +139,7 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     refuse_cap(question)
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     if more.figure is not None:
-        check_apart(more.figure, table)
+        options.ending("the figure", str(check_apart(more.figure, table)), ".html")
     with progress("fitting beliefs"):
         scenario = scenario_of(question, table)
         stage("every method's noise")

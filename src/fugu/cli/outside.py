@@ -218,6 +218,7 @@ def report(
     """Make the page of a release or certificate from its files alone; the page works offline."""
     from fugu.report import page, write
 
+    options.ending("the page", output, ".html")
     options.fresh(check_apart(output, certificate, ledger, private), force)
     found = find(certificate)
     if found.release is None and (ledger is not None or private is not None or attack):

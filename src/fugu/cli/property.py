@@ -46,7 +46,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
     if output is not None:
         options.certificate(output, table)
     if figure is not None:
-        check_apart(figure, table, output)
+        options.ending("the figure", str(check_apart(figure, table, output)), ".html")
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     records = read_table(table)
     if len(records) == 0:

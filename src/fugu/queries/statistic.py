@@ -153,10 +153,7 @@ def cut(text: str, at: str) -> list[str]:
     parts, depth = [""], 0
     for mark in text:
         depth += (mark == "(") - (mark == ")")
-        if mark == at and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += mark
+        parts += [""] if mark == at and depth <= 0 else [parts.pop() + mark]
     if not all(parts := [part.strip() for part in parts]):
         raise UsageError(
             f"there is an empty question between two {'commas' if at == ',' else 'semicolons'}, or at an end"

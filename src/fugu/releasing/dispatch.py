@@ -324,6 +324,7 @@ def dispatched(
     read = (question.table, question.reference, books.ledger, question.schema)
     files = targets("what is published", delivery.output or "release.csv", ".csv", delivery.force or dry_run, *read)
     if delivery.report is not None:
+        options.ending("the page", delivery.report, ".html")
         options.fresh(check_apart(delivery.report, *read, delivery.output), delivery.force)
     if question.public_prior:
         listener.hear(Text(ON_THE_TERMINAL, LOUD))
