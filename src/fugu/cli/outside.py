@@ -24,7 +24,7 @@ from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
 from fugu.files import STREAM, check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
-from fugu.guarantee.composition import both, promise, quote
+from fugu.guarantee.composition import both, quote
 from fugu.ledger import Books, books
 from fugu.ledger.books import BEFORE, HELD, accounts
 from fugu.ledger.keys import own_ledger
@@ -126,7 +126,7 @@ def _promised(
         return None, ()
     found: Guarantee = Approx(verdict.epsilon, verdict.delta) if verdict.delta else Pure(verdict.epsilon)
     if certified is None:
-        return f"{promise(found)} against whoever believes what is stated", ()
+        return both(found, None, "what is stated"), ()
     found = certified.believed if certified.believed.renyi else found
     if against is None:
         return certified.promised(found), promise_lines(document, found) or certified.quoted(found)
