@@ -79,7 +79,14 @@ class ColumnNotFound(BadTable):
     def __init__(self, column: str, available: Iterable[str]) -> None:
         self.column = column
         self.available = tuple(available)
-        super().__init__(f"no column {column!r}{did_you_mean(column, self.available)}")
+        if 4 * sum(map(_numeral, self.available)) >= max(len(self.available), 8):
+            self.available = ()  # the cells of somebody's row, perhaps of a private one
+            super().__init__(
+                f"no column {column!r}; many names are numbers: if the first line is a row already, put a line with "
+                "the names of the columns above it, or list them in the schema (header)"
+            )
+        else:
+            super().__init__(f"no column {column!r}{did_you_mean(column, self.available)}")
 
 
 class UnknownName(UsageError):
@@ -153,6 +160,15 @@ class NotComposable(NotProvable):
 
 class LedgerBroken(NotProvable):
     """A ledger that was edited, truncated, rolled back or damaged: what was spent is no longer known."""
+
+
+def _numeral(name: str) -> bool:
+    """Whether a name is a number."""
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def did_you_mean(name: str, available: tuple[str, ...]) -> str:

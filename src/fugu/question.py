@@ -200,7 +200,9 @@ class Question(Shown):
                 try:
                     value = as_text(found.name, value)
                 except UsageError as error:
-                    raise UsageError(f"{found.name}: {error}") from None
+                    frames = "; frames go to a session, fugu.Session(table, reference, ...)"
+                    asks = f"the name of a file is expected{frames}" if found.name in ("table", "reference") else error
+                    raise UsageError(f"{found.name}: {asks}") from None
             object.__setattr__(self, found.name, value if reads is None else reads(value))
         if self.table == self.reference == "-":
             raise UsageError("- is one table: TABLE and --reference cannot both come from standard input")

@@ -115,6 +115,11 @@ def test_certificate_and_page_are_written_and_the_certificate_holds(table, tmp_p
     assert fugu.verify(certificate).holds and "Hiding a property" in page.read_text()
 
 
+def test_a_figure_has_the_name_of_a_page(table, tmp_path):
+    found = run(table, "--figure", tmp_path / "p.png", "--no-attack")
+    assert found.code == 2 and "ends in .html" in found.message and not list(tmp_path.iterdir())
+
+
 def test_declared_exact_warns_of_statistics_on_a_lattice(table):
     found = run(table, "--declared-exact")
     assert found.code == 0 and "warning" in found.out and "multiples of a step" in found.out.replace("\n", " ")

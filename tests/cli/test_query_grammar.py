@@ -12,9 +12,9 @@ import fugu
 from fugu.cli.train_reading import read_bounds
 from fugu.documents.sentences import question_words
 from fugu.errors import UsageError
-from fugu.queries.statistic import StatisticQuestion
+from fugu.queries.statistic import StatisticQuestion, split
 from fugu.releasing import options
-from fugu.releasing.options import joined, split, split_before
+from fugu.releasing.options import joined, split_before
 from release_files import cli, command, document_of
 
 TABLE = ("--protect", "sex", "--bounds", "0,50", "--step", "10", "--epsilon", "0.5")

@@ -231,3 +231,13 @@ def test_an_engine_that_raises_something_else_is_refused_too(tmp_path):
         with pytest.raises(BadTable) as error:
             Relation(Broken(), owner).fetch(("x",))
         assert "secretname" not in str(error.value)
+
+
+def test_a_row_in_place_of_the_header_is_read_out_to_nobody(tmp_path):
+    """The names of a table without a header are the cells of its first row, which may be a private one."""
+    (tmp_path / "t.csv").write_text("39,State-gov,77516,Male\n50,Private,83311,Female\n")
+    with pytest.raises(ColumnNotFound, match="names of the columns above it") as refusal:
+        Schema({}).open(str(tmp_path / "t.csv")).exact("age")
+    assert not refusal.value.available and "State-gov" not in str(refusal.value)
+    with pytest.raises(ColumnNotFound, match="did you mean 'age'"):
+        Schema({}).open({"age": [1], "2019": [2], "ward": [3]}).exact("agee")

@@ -8,6 +8,7 @@ own name; the verdict of a release calls a running number usable."""
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import random
 import re
@@ -173,3 +174,29 @@ def test_cuts_that_are_shown_have_rows_on_both_sides():
     cut, first, last = re.search(r'"v>=(\d+)" or "v:(\d+),(\d+)"', text).groups()
     assert int(cut) > 0 and 0 < int(first) < int(last)
     fugu.Session(table, table, f"v>={cut}", fugu.Pure(1), public=("s",))
+
+
+def test_cuts_are_shown_wherever_most_rows_are():
+    """Also where most rows have the highest value, beyond which there is nothing to cut at."""
+    for counts in itertools.product((1, 2, 29), repeat=4):
+        table = {"v": [float(v) for v, count in enumerate(counts) for _ in range(count)]}
+        text = fugu.describe(table)["v"].uses["protect"][1]
+        cut, first, last = map(int, re.search(r'"v>=(\d+)" or "v:(\d+),(\d+)"', text).groups())
+        assert 0 < cut <= 3 and 0 < first < last <= 3, counts
+
+
+def test_a_decimal_comma_is_seen_said_and_written_into_the_scenario(tmp_path):
+    """And none where a number has a point, or where commas mark thousands: a wrong mark would lose every number."""
+    rows = [("a" if k % 2 else "b", f"{k % 7},5", str(k % 9)) for k in range(200)]
+    text = "\n".join(["s;v;n", *map(";".join, rows)])
+    (tmp_path / "comma.csv").write_text(text)
+    (tmp_path / "today.csv").write_text(text.replace("1,5", "2,5"))
+    with chdir(tmp_path):
+        seen = fugu.describe("comma.csv")
+        assert seen["v"].what == "numbers 0.5 to 6.5" and "decimal comma" in seen.title in str(seen)
+        code, *_ = command("init", "comma.csv", "--protect", "s", "--query", "mean(v)", "--table", "today.csv")
+        dry = command("release", "--scenario", "scenario.toml", "--dry-run")
+        assert (code, dry[0]) == (0, 0) and "from 0.5 to 6.5" in dry[1], dry
+    for other in ("0.5", "1.25"):
+        assert fugu.describe({"v": ["1,5", "2,25", other], "s": ["a", "b", "c"]}).schema.decimal == "."
+    assert fugu.describe({"v": ["1,234", "20,500", "3,000"]}).schema.decimal == "."

@@ -10,7 +10,7 @@ import pytest
 import fugu
 from fugu.report import page
 from fugu.session.checks import OVER_ALL, compare_routes, rows_in
-from fugu.utility.usable import EXACT, USABLE, statistic
+from fugu.utility.usable import EXACT, USABLE, Usable, statistic
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +138,25 @@ def test_a_little_noise_is_not_none():
     nearly = statistic("", "count(x=1)", 100, 0.0, 1e-6, 50.0, 9.0, None)
     assert nearly.grade == USABLE and nearly.verdict.startswith("usable: nothing is added in 95 % of all draws or more")
     assert statistic("", "count(x=1)", 100, 0.0, 0.0, 50.0, 9.0, None).grade == EXACT
+
+
+def test_a_release_is_judged_by_its_own_questions_and_numbers_of_rows_are_exact(tables):
+    """It was judged by everything that was ever answered: a good second answer was called noise for the first one."""
+    reference, private = tables
+    session = fugu.Session(private, reference, "sex", fugu.Pure(4))
+    line = "count, mean(chol) by ward"
+    session.ask_all(line, 0.001)
+    first, second = session.rehearse(line, 0.001), session.rehearse(line, 3)
+    assert first.answered and first.usable.grade == "mostly noise" and second.usable.grade == USABLE
+    assert session.usable.grade == "mostly noise" and len(second.usable.figures) == len(first.usable.figures)
+    assert session.rehearse("count by ward", 1).usable.grade == EXACT
+    assert [str(asked.question) for asked in session.ask_all(line, 0.001)] == ["count by ward", "mean(chol) by ward"]
+
+
+def test_a_verdict_counts_what_is_usable_and_what_is_not():
+    halves = {"a": 0.1, "b": 0.2, "c": 90.0}
+    found = Usable(
+        tuple(statistic(name, "mean(x)", 9, half, half, 100.0, 1.0, None) for name, half in halves.items()), ""
+    )
+    assert found.grade == "mostly noise"
+    assert found.verdict.startswith("usable for 2 of 3, mostly noise for 1: ±90") and "c is the worst" in found.verdict

@@ -20,6 +20,7 @@ from fugu.documents.release import ReleaseDocument, file_sha256
 from fugu.errors import CertificateError, LedgerBroken
 from fugu.guarantee import ZCDP, Guarantee
 from fugu.guarantee.asks import exact
+from fugu.guarantee.composition import promise
 from fugu.guarantee.curve import budget_json
 from fugu.ledger import Books, books
 from fugu.ledger.books import standing
@@ -63,7 +64,8 @@ def extract(ledger: Place | str, data: str) -> list[Json]:
     """Every request for one data set, for a reader: when, what state, what charge."""
     found = Books(place_of(ledger)).read(books.history, data)
     return [
-        {"request": e.request, "state": e.state, "charge": str(e.guarantee), "kind": e.kind, "at": e.at} for e in found
+        {"request": e.request, "state": e.state, "charge": promise(e.guarantee), "kind": e.kind, "at": e.at}
+        for e in found
     ]
 
 

@@ -120,7 +120,8 @@ class Comparison(Shown):
         times = next(filter(None, map(self.times_less, self.ordinary)), None)
         gain = "" if times is None else f", {number(times)} times less than with ordinary differential privacy"
         error = number(best.expected_absolute, digits=4)
-        return f"a value is off by {error} on average (method {best.method}, {best.noise} noise){gain}"
+        noise = _SPELT.get(best.noise, best.noise)
+        return f"a value is off by {error} on average (method {best.method}, {noise} noise){gain}"
 
     def times_less(self, row: Row) -> float | None:
         """How many times less error the best row has than this one; None where either has none.
@@ -284,6 +285,7 @@ BESIDE = {
 BOUNDED = ("laplace", ATOMS)
 """Kinds of noise whose masses have bounded ratios."""
 NAMES: dict[str, str] = tomllib.loads(files("fugu.calibration").joinpath("names.toml").read_text(encoding="utf-8"))
+_SPELT = {"laplace": "Laplace", "gaussian": "Gaussian", "cauchy": "Cauchy"}
 
 
 def called(method: str, noise: str = "") -> str:
@@ -292,5 +294,4 @@ def called(method: str, noise: str = "") -> str:
     >>> called("exact", "laplace"), called("exact"), called("mixed")
     ('exact Laplace noise (best for these beliefs)', 'exact noise (best for these beliefs)', 'mixed')
     """
-    told = {"laplace": "Laplace", "gaussian": "Gaussian", "cauchy": "Cauchy"}.get(noise, noise)
-    return NAMES.get(method, method).format(noise=told).replace("  ", " ")
+    return NAMES.get(method, method).format(noise=_SPELT.get(noise, noise)).replace("  ", " ")

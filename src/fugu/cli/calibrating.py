@@ -40,13 +40,13 @@ from fugu.queries.sequence_prior import believed
 from fugu.queries.sequence_promise import CONTRACTION, CURVE, GROUP, QUILTS, Rule, least_noise, rules
 from fugu.queries.sequence_query import LatticeMechanism, SequenceMechanism
 from fugu.queries.sequences import Histogram, SequenceQuery, TopK, Transitions
-from fugu.queries.statistic import StatisticQuestion
+from fugu.queries.statistic import StatisticQuestion, split
 from fugu.queries.usable_sequences import SPLIT, expected_error, grouped_users, usable_mechanism
 from fugu.question import COLUMN, LAW, RECORDS, SEQUENCES, Question
 from fugu.releasing import options
 from fugu.releasing.column_route import channel_asked, described, judged, made, refuse_cap, scenario_of
 from fugu.releasing.dispatch import UNNAMED, signed
-from fugu.releasing.options import plan_told, questions_of, split, weights_of
+from fugu.releasing.options import plan_told, questions_of, weights_of
 from fugu.releasing.sequence_route import columns_of, query_of
 from fugu.utility.told import figures
 from fugu.utility.usable import GROUPS, RowsFor, Usable
@@ -139,7 +139,7 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     refuse_cap(question)
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     if more.figure is not None:
-        check_apart(more.figure, table)
+        options.ending("the figure", str(check_apart(more.figure, table)), ".html")
     with progress("fitting beliefs"):
         scenario = scenario_of(question, table)
         stage("every method's noise")
@@ -216,7 +216,8 @@ def _routes(question: Question, as_json: bool) -> None:
         for one in found
     ]  # fmt: skip
     gains = [one.gain for one in found]
-    less = f"the records route has {min(gains):.3g} to {max(gains):.3g} times less noise than plain DP"
+    ends = dict.fromkeys(f"{gain:.3g}" for gain in (min(gains), max(gains)))
+    less = f"the records route has {' to '.join(ends)} times less noise than plain DP"
     head(promised, f"{usable.verdict}; {less}")
     out.print(grid(f"Expected error, {size}", columns, ("question", "in"), rows=lines))
     out.print(usable_table(usable))

@@ -30,7 +30,7 @@ _BELIEVED = "table rows public_reference public_prior allow_no_noise"
     leave=f"{_BELIEVED} epsilon delta alpha noise method grid remap clip round",
 )  # fmt: skip
 def plan(question: Question, as_json: bool = False) -> None:
-    """Find the least epsilon that reaches an expected error."""
+    """Find the least epsilon with which a column, row by row, reaches an expected error."""
 
 
 @asks("calibrating", COLUMN, need="reference publish protect epsilon", leave=f"{_BELIEVED} error")

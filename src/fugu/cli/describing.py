@@ -9,7 +9,6 @@ from fugu.cli.console import escape, grid, out, print_json, progress
 from fugu.data.schema import Schema
 from fugu.data.uses import HEAD, USES, Description
 from fugu.data.uses import describe as described
-from fugu.visible import several
 
 
 @asks()
@@ -25,7 +24,7 @@ def describe(reference: str, schema: str | None = None, as_json: bool = False) -
 
 def show(seen: Description) -> None:
     """The table, and the reasons below."""
-    out.print(grid(f"{several(seen.records, 'row')}: what each column may be used for", HEAD, HEAD, rows=seen.cells()))
+    out.print(grid(seen.title, HEAD, HEAD, rows=seen.cells()))
     for use, reasons in groupby(seen.reasons(), lambda each: each[0]):
         out.print(f"[bold]{use}[/], {USES[use]}:" if use else "[bold]for nothing[/]:")
         for _, why in reasons:

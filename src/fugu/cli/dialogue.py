@@ -17,11 +17,11 @@ from fugu.cli.describing import show
 from fugu.data.frame import Table
 from fugu.data.schema import Schema
 from fugu.data.secrets import read_protect
-from fugu.data.uses import NO, Description, described, suggested
+from fugu.data.uses import NO, Description, described, presumed, suggested
 from fugu.errors import BadTable, ColumnNotFound, FuguError, UsageError
 from fugu.numbers.text import factor
 from fugu.queries.kinds import Options
-from fugu.queries.statistic import StatisticQuestion, plan_of
+from fugu.queries.statistic import StatisticQuestion, plan_of, split
 from fugu.releasing import options
 from fugu.releasing.complete import statistics_of
 from fugu.visible import visible
@@ -51,7 +51,7 @@ class Answers:
     @cached_property
     def seen(self) -> Description:
         """What its columns may be used for."""
-        return described(self.cells, Schema({}))
+        return described(self.cells, presumed(self.cells))
 
     @cached_property
     def table(self) -> Table:
@@ -75,7 +75,7 @@ class Answers:
         """A column that may be published row by row, or statistics."""
         if text in self.cells.columns or not ("(" in text or text.startswith("count")):
             return self._fit(text, "publish")
-        for asked in map(StatisticQuestion.parse, options.split(text)):
+        for asked in map(StatisticQuestion.parse, split(text)):
             if asked.columns:
                 plan_of(asked, self.seen.schema, self.table, Options())
             for use, names in (("query", asked.columns), ("by", filter(None, [asked.by]))):

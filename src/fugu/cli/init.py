@@ -127,7 +127,10 @@ def started(answers: Answers, given: Given, folder: Path) -> str:
 
 def _schema_text(seen: Description, unit: str | None) -> str:
     """[schema], column by column: what is certain as it is, what is a choice as a comment."""
-    lines = ["", "[schema]", "# What the cells of each column mean; columns that are not used may be left out.", ""]
+    lines = ["", "[schema]", "# What the cells of each column mean; columns that are not used may be left out."]
+    if (mark := seen.schema.decimal) != ".":
+        lines.append(f"decimal = {value_text(mark)}  # numbers are written so, in the private table too")
+    lines.append("")
     for column in seen.rows:
         known = Field("identifier") if column.column == unit else column.field
         if known is None:

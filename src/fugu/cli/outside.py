@@ -57,10 +57,8 @@ def verify(
         raise UsageError("--within is about beliefs near those in the certificate; give it without --against")
     for name, path in {**given, "against": against}.items():
         streamed = path == STREAM and name in ("reference", "data", "against")
-        if path is None or streamed or isinstance(path, Address) or Path(path).is_file():
-            continue
-        if name not in ("published", "data") or not Path(path).is_dir():
-            raise UsageError(f"{str(path)!r} is not a file")
+        if not (path is None or streamed or isinstance(path, Address)):
+            _require(Path(path), folder=name in ("published", "data"))
     found = find(certificate)
     nearby = None
     with progress():
@@ -95,6 +93,11 @@ def verify(
         warn(said)
     if not verdict.holds:
         raise typer.Exit(CertificateError.exit_code)
+
+
+def _require(file: Path, folder: bool) -> None:
+    if not (file.is_file() or (folder and file.is_dir())):
+        raise UsageError(f"{str(file)!r} is not a file")
 
 
 def _only(found: Exhibit, against: str | None) -> tuple[Certificate, Scenario | None]:
@@ -221,6 +224,7 @@ def report(
     """Make the page of a release or certificate from its files alone; the page works offline."""
     from fugu.report import page, write
 
+    options.ending("the page", output, ".html")
     options.fresh(check_apart(output, certificate, ledger, private), force)
     found = find(certificate)
     if found.release is None and (ledger is not None or private is not None or attack):

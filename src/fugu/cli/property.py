@@ -25,6 +25,7 @@ from fugu.mechanism.intake import shares_json
 from fugu.mechanism.mechanism import Mechanism
 from fugu.progress import report
 from fugu.queries.property_release import deviations_of
+from fugu.queries.statistic import cut
 from fugu.question import Question
 from fugu.releasing import options
 from fugu.releasing.property_route import hidden_property
@@ -45,7 +46,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
     if output is not None:
         options.certificate(output, table)
     if figure is not None:
-        check_apart(figure, table, output)
+        options.ending("the figure", str(check_apart(figure, table, output)), ".html")
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     records = read_table(table)
     if len(records) == 0:
@@ -53,7 +54,7 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
     name = hidden_property(records, hide)
     scenario = Scenario.from_property(
         records,
-        [part for text in sharing.statistics or [] for part in options.parts_of(text, ",") if part],
+        [part for text in sharing.statistics or [] for part in cut(text, ",")],
         name,
         sharing.size,
         values=options.numbers("values", sharing.values),

@@ -99,7 +99,7 @@ def form_of(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> str:
     with suppress(OSError), opened(path) as raw:
         begins = raw.read(4)
     if begins == b"" and (streamed or file.stat().st_size == 0):
-        raise BadTable(f"{name!r} is empty; a table needs a header line and rows")
+        raise BadTable(f"{'the input' if name == '-' else repr(name)} is empty; a table needs a header line and rows")
     # of a file whose first line is a record only the ending is looked at: no record decides how it is read
     if form not in _SHEET and (not form or dialect.names is None) and (kind := _SHEETS.get(begins)):
         raise BadTable(

@@ -194,7 +194,7 @@ def why_text(values: Iterable[object], decimal: str = ".") -> str:
     """The end of a sentence about a public column that holds text: the likely cause, "" where it is meant to be text.
 
     >>> why_text(["139,5", "140,1"])
-    ': numbers are written with a decimal comma; declare decimal = "," in the schema'
+    ': numbers are written with a decimal comma; declare decimal = "," in the schema, as fugu init does'
     >>> why_text(["low", "high"])
     ''
     """

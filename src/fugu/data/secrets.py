@@ -97,7 +97,7 @@ class Protect:
             found = ", ".join(f"{count} in column {name!r}" for name, count in gone)
             raise MissingValues(
                 f"values that decide the secret are missing: {found}; fill them in (perhaps with a category of "
-                "their own), or leave those rows out of the beliefs with missing='drop'"
+                "their own), or leave those rows out: of the reference, or for a column with missing='drop'"
             )
         return Secrets(labels, layers, counts, tuple(seen))
 

@@ -3,22 +3,24 @@ and the warnings of releases take theirs from here."""
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.cells import number_text
+from fugu.data.cells import number_of, number_text
 from fugu.data.column import Column
 from fugu.data.field import TRUTH, Field
 from fugu.data.frame import FrameLike, KindName, PublishedColumn, Table, TableLike, to_frame
 from fugu.data.moments import days_text
+from fugu.data.private import DECIMAL_COMMA, causes
 from fugu.data.schema import Schema, all_dates
 from fugu.data.secrets import FEW, MAX_SECRETS, few_rows, too_many
 from fugu.errors import BadTable, ColumnNotFound
@@ -36,6 +38,8 @@ HEAD: Final = ("column", "what it is", *USES)
 FEW_VALUES: Final = 12
 """A column of so many values is a secret, a group or a state as it is."""
 _STATES: Final = 40
+_LOOKED: Final = 1000
+"""So many rows show how numbers are written."""
 _SHOWN: Final = 3
 _SENTENCE: Final = (4, 40)
 """Text of so many words, or characters, on average is no name."""
@@ -104,6 +108,12 @@ class Description(Shown):
         """The columns that may be used so as they are, in the order of the table."""
         return tuple(row.column for row in self.rows if row.uses[use][0] == YES)
 
+    @property
+    def title(self) -> str:
+        """What is above the table."""
+        comma = ', numbers with a decimal comma (decimal = "," in the schema)' if self.schema.decimal == "," else ""
+        return f"{several(self.records, 'row')}{comma}: what each column may be used for"
+
     def cells(self) -> list[tuple[str, ...]]:
         """The table that is shown, under HEAD."""
         return [(row.column, row.what, *(may for may, _ in row.uses.values())) for row in self.rows]
@@ -137,8 +147,7 @@ class Description(Shown):
         for use, reasons in groupby(self.reasons(), lambda each: each[0]):
             head = f"{use}, {USES[use]}:" if use else "for nothing:"
             said += [head, *(f"  {visible(why)}" for _, why in reasons)]
-        head = f"{several(self.records, 'row')}: what each column may be used for"
-        return "\n".join([head, *columned([HEAD, *self.cells()], left=2), *said])
+        return "\n".join([self.title, *columned([HEAD, *self.cells()], left=2), *said])
 
     def __repr__(self) -> str:
         return f"Description({several(len(self.rows), 'column')}, {several(self.records, 'row')})"
@@ -162,8 +171,24 @@ def describe(reference: TableLike, *, schema: Schema | None = None) -> Descripti
     >>> seen.usable("unit"), seen.usable("publish"), seen["age"].uses["protect"]
     (('id',), ('age',), ('if', 'if it is cut, as in "age>=41" or "age:41,55"'))
     """
-    declared = schema or Schema({})
-    return described(declared.open(reference), declared)
+    if schema is None:
+        cells = Schema({}).open(reference)
+        return described(cells, presumed(cells))
+    return described(schema.open(reference), schema)
+
+
+def presumed(cells: Table) -> Schema:
+    """What holds of a whole reference of which nothing is declared: a decimal comma, if its texts are numbers with one
+    and none has a point.
+
+    >>> presumed(Schema({}).open({"x": ["1,5", "2,25"], "y": ["a", "b"]})).decimal
+    ','
+    """
+    texts = {cell for name in cells.columns for cell in islice(cells.raw(name).cells or (), _LOOKED)}
+    words = [(cell, 1) for cell in texts if isinstance(cell, str)]
+    pointed = any("." in text and not math.isnan(number_of(text)) for text, _ in words)
+    marked = any(cause.name == DECIMAL_COMMA for cause in causes(words)) and not pointed
+    return Schema({}, decimal="," if marked else ".")
 
 
 def described(cells: Table, declared: Schema, columns: Iterable[str] | None = None) -> Description:
@@ -220,7 +245,10 @@ def _seen(name: str, known: Field, column: Column) -> ColumnUses:
     if values:
         first, middle, last = np.searchsorted(np.cumsum(counts), [rows / 3, rows / 2, 2 * rows / 3])
         middle = max(middle, min(1, values - 1))  # cuts have values on both sides, also where most are the lowest
-        first, last = (max(first, 1), max(last, first + 1, 2)) if values > 2 else (0, values - 1)
+        first = (
+            min(max(first, 1), values - 2) if values > 2 else 0
+        )  # there is a value below it, and one to cut at above
+        last = max(last, first + 1) if values > 2 else values - 1
         shown = {"low": 0, "first": first, "middle": middle, "last": last, "high": -1, "common": counts.argmax()}
         facts |= {key: _text(known, distinct[place]) for key, place in shown.items()}
         facts |= {"share": several(rows // values, "row"), "pairs": f"{values * (values - 1) // 2:,}"}

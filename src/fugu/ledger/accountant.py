@@ -354,7 +354,7 @@ def over_budget(
     left = left_of(spent, budget)
     by = ", translated with the prior," if tied and charge.kind != LAW else ""
     return BudgetExceeded(
-        f"the budget of data set {data!r} does not allow this: spent {spent!r}, asked {charge.guarantee!r} "
+        f"the budget of data set {data!r} does not allow this: spent {spent!r}, asked {promise(charge.guarantee)} "
         f"({charge.kind}), left {left!r} of {budget!r}; together they would be{by} {after!r}. {ADVICE}",
         spent=spent, asked=charge.guarantee, left=left, budget=budget,
     )  # fmt: skip

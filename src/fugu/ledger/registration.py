@@ -224,6 +224,8 @@ def _both(what: str, known: Registered, terms: Terms) -> str:
     if what == "prior":
         had = "none" if known.prior is None else known.believed or "one that the file does not describe"
         now = believed(terms.prior) or "none"
+        if had == now:
+            return ", though it reads the same: another reference, schema or unit"
         return f" (of a session: another reference, secret, schema or unit): with {had}, and now {now} is given"
     return f": with {known.entries or 'none stated'}, and now {terms.entries or 'none'} is given"
 

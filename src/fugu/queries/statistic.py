@@ -134,6 +134,33 @@ class StatisticQuestion:
         return told if self.by is None else f"{told} by {self.by}"
 
 
+def split(text: str) -> list[str]:
+    """The questions of a line, each with the "by" that is meant for it.
+
+    >>> split("count, crosstab(ward, sex), mean(chol) by ward; mean(age)")
+    ['count by ward', 'crosstab(ward, sex) by ward', 'mean(chol) by ward', 'mean(age)']
+    """
+    questions: list[str] = []
+    for part in cut(text, ";"):
+        items = cut(part, ",")
+        by = what_and_by(items[-1])[1]
+        questions += [item if by is None or what_and_by(item)[1] is not None else f"{item} by {by}" for item in items]
+    return questions
+
+
+def cut(text: str, at: str) -> list[str]:
+    """The parts between marks that stand outside of brackets, of which none is empty."""
+    parts, depth = [""], 0
+    for mark in text:
+        depth += (mark == "(") - (mark == ")")
+        parts += [""] if mark == at and depth <= 0 else [parts.pop() + mark]
+    if not all(parts := [part.strip() for part in parts]):
+        raise UsageError(
+            f"there is an empty question between two {'commas' if at == ',' else 'semicolons'}, or at an end"
+        )
+    return parts
+
+
 def what_and_by(text: object) -> tuple[str, str | None]:
     """The question and the column after the last " by " that stands outside the brackets.
 

@@ -33,11 +33,12 @@ from fugu.publication.column import require_form
 from fugu.publication.drafts import Draft, drafted, holds, unfinished
 from fugu.publication.files import Beliefs, Files, Outgoing, preview, publish
 from fugu.publication.releasing import ReleaseAccount, released_before
+from fugu.queries.statistic import split
 from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
 from fugu.releasing import options
 from fugu.releasing.blocks import LOUD, NOTE, Block, Listener, Text, label_warnings
 from fugu.releasing.complete import require_complete
-from fugu.releasing.options import named, split
+from fugu.releasing.options import named
 from fugu.releasing.outcome import Forecast, Publication
 from fugu.releasing.scenario_file import Booking, Delivery
 from fugu.utility.usable import GROUPS, RowsFor, Usable
@@ -344,8 +345,9 @@ def dispatched(
     _check_sources(question)
     read = (question.table or None, question.reference, books.ledger, question.schema)
     over, column = delivery.force or dry_run, question.kind == COLUMN
-    files = targets("the column", delivery.output or "release.csv", ".csv", over, *read, column=column)
+    files = targets("what is published", delivery.output or "release.csv", ".csv", over, *read, column=column)
     if delivery.report is not None:
+        options.ending("the page", delivery.report, ".html")
         options.fresh(check_apart(delivery.report, *read, delivery.output), delivery.force)
     if question.public_prior:
         listener.hear(Text(ON_THE_TERMINAL, LOUD))

@@ -20,7 +20,7 @@ from fugu.errors import BadBudget, UnknownName, UsageError
 from fugu.files import check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.queries.statistic import GRAMMAR, StatisticQuestion, what_and_by
+from fugu.queries.statistic import GRAMMAR, StatisticQuestion, cut, split
 from fugu.question import Question, facts
 from fugu.releasing.blocks import NOTE, Text
 from fugu.scenario.scenario import PairsOfSecrets
@@ -196,29 +196,15 @@ ALL = ""
 """Under this name stands what is said of every column."""
 
 
-def split(text: str) -> list[str]:
-    """The questions of a line, each with the "by" that is meant for it.
-
-    >>> split("count, crosstab(ward, sex), mean(chol) by ward; mean(age)")
-    ['count by ward', 'crosstab(ward, sex) by ward', 'mean(chol) by ward', 'mean(age)']
-    """
-    questions: list[str] = []
-    for part in _cut(text, ";"):
-        items = _cut(part, ",")
-        by = what_and_by(items[-1])[1]
-        questions += [item if by is None or what_and_by(item)[1] is not None else f"{item} by {by}" for item in items]
-    return questions
-
-
 def split_before(text: str) -> list[str] | None:
     """The questions as fugu 0.3 read them; None where that is no other reading, or none.
 
     >>> split_before("count, mean(chol) by ward"), split_before("count; mean(chol) by ward"), split_before("mean(chol)")
     (['count', 'mean(chol) by ward'], None, None)
     """
-    if len(_cut(text, ";")) > 1:
+    if len(cut(text, ";")) > 1:
         return None
-    earlier = _cut(text, ",")
+    earlier = cut(text, ",")
     return None if earlier == split(text) else earlier
 
 
@@ -238,7 +224,7 @@ def named(query: str | None, sequences: bool) -> tuple[Json, Json]:
     Questions of tables are written in one way whatever their spelling; those of sequences as they were typed."""
     if query is None:
         return {}, {}
-    texts, parts = split(query), _cut(query, ";")
+    texts, parts = split(query), cut(query, ";")
     now = joined(texts if sequences else map(StatisticQuestion.parse, texts))
     return {"what": now, "grammar": GRAMMAR}, {"what": query if len(parts) == 1 else ", ".join(parts)}
 
@@ -252,27 +238,6 @@ def plan_told(questions: Sequence[object], query: str) -> Iterator[Text]:
             NOTE,
             stated=True,
         )
-
-
-def parts_of(text: str, at: str) -> list[str]:
-    """The parts between marks that stand outside of brackets."""
-    parts, depth = [""], 0
-    for mark in text:
-        depth += (mark == "(") - (mark == ")")
-        if mark == at and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += mark
-    return [part.strip() for part in parts]
-
-
-def _cut(text: str, at: str) -> list[str]:
-    """The same, of which none is empty."""
-    parts = parts_of(text, at)
-    if not all(parts):
-        marks = "commas" if at == "," else "semicolons"
-        raise UsageError(f"--query has an empty question between two {marks}, or at an end")
-    return parts
 
 
 def questions_of(

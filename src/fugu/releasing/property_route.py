@@ -21,10 +21,10 @@ from fugu.queries.property_release import (
     open_property,
     statistic_columns,
 )
+from fugu.queries.statistic import split
 from fugu.releasing import options
 from fugu.releasing.blocks import Block, Listing, Text
 from fugu.releasing.dispatch import CLOSES, Dispatch, DryRun
-from fugu.releasing.options import split
 from fugu.releasing.outcome import Forecast
 from fugu.utility.usable import RowsFor, Usable
 
@@ -146,7 +146,7 @@ def _forecast(
 def _told(known: PropertyQuestion, certificate: Certificate) -> Iterator[Block]:
     proved = certificate.proved
     yield Text(
-        f"method: {certificate.method}, {called(certificate.method, 'gaussian')}; proved: epsilon "
+        f"method: {certificate.method}, {called(certificate.method, certificate.noise.name)}; proved: epsilon "
         f"{proved['epsilon']:.10g}, delta {proved['delta']:.3g}"
     )
     yield Usable.of(certificate)

@@ -50,13 +50,13 @@ from fugu.queries.sequences import (
     TopK,
     Transitions,
 )
-from fugu.queries.statistic import GRAMMAR
+from fugu.queries.statistic import GRAMMAR, split
 from fugu.queries.usable_sequences import usable_mechanism
 from fugu.question import Question
 from fugu.releasing import options
-from fugu.releasing.blocks import CAUTION, Block, Listing, Text, sentences
+from fugu.releasing.blocks import CAUTION, NOTE, Block, Listing, Text, sentences
 from fugu.releasing.dispatch import Dispatch, DryRun
-from fugu.releasing.options import plan_told, split
+from fugu.releasing.options import plan_told
 from fugu.releasing.outcome import Forecast
 from fugu.utility.usable import OWN_TABLE as OWN_NUMBERS
 from fugu.utility.usable import RowsFor, Usable
@@ -274,6 +274,10 @@ class ProvedSequences:
         yield from sentences(certificate.warnings(self.going.rows), CAUTION)
 
 
+_MANY = 150
+"""States beyond which it is said that a price is slow."""
+
+
 def release_sequences(dispatch: Dispatch) -> Forecast:
     """Fit the prior, turn epsilon into an epsilon for each entry, answer once, write OUT.csv and its certificate.
 
@@ -320,6 +324,9 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
     known, own, spare, rule = _read(columns, table, asked.reference, asked.other)
     schema, confidence = known.schema, options.confidence(asked.confidence, asked.smoothing)
     chain = _prior(asked, columns, known, own, confidence)
+    if (states := len(chain.states)) > _MANY and (table != asked.table or not dispatch.rehearses):
+        text = f"{states} states take many minutes, and mostly end in noise; --bins LOW:HIGH:STEP makes fewer"
+        dispatch.tell([Text(text, NOTE)])
     query = query_of(asked, columns.state, schema.fields[columns.state], chain, spare)
     query._read(own.sequences)  # a shape that the query is not for is found before anything is spent
     budget = options.budget(asked.epsilon, asked.delta, asked.alpha)

@@ -26,12 +26,12 @@ from fugu.queries.answer import COLUMNS, Answer, columns_of
 from fugu.queries.kinds import Cell
 from fugu.queries.law_price import LawNoise, LawPrice
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import GRAMMAR, StatisticQuestion, exact_numbers, question_told, what_and_by
+from fugu.queries.statistic import GRAMMAR, StatisticQuestion, exact_numbers, question_told, split, what_and_by
 from fugu.question import LAW, RECORDS, Question
 from fugu.releasing import options
 from fugu.releasing.blocks import CAUTION, NOTE, Block, Listing, Text, sentences
 from fugu.releasing.dispatch import UNNAMED, Dispatch, DryRun
-from fugu.releasing.options import Asked, joined, plan_told, questions_of, split, split_before, weights_of
+from fugu.releasing.options import Asked, joined, plan_told, questions_of, split_before, weights_of
 from fugu.releasing.outcome import Forecast
 from fugu.session import Session, SessionAnswer
 from fugu.session.checks import implausible, weak_reference
@@ -83,9 +83,9 @@ def release_records(dispatch: Dispatch) -> Forecast:
         return _rehearsed(dispatch, parsed, certificate, rehearsed, weak)
     seen = dispatch.seen(session.check)
     answers = session.ask_all(*told, allow_no_noise=silent)
-    payer = paid(session.rehearse(*told, allow_no_noise=silent).request)  # answered: under which request, no more
-    certificate = session.certificate
-    remarks, usable = implausible(session, answers), session.usable
+    rehearsed = session.rehearse(*told, allow_no_noise=silent)  # answered: under which request, and with which noise
+    payer, certificate = paid(rehearsed.request), session.certificate
+    remarks, usable = implausible(session, answers), rehearsed.usable
     cells = [(str(a.question), c.group, c.cell, c.value, c.low, c.high) for a in answers for c in a.cells]
     shown = dict(zip(COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
     summary = {
@@ -217,12 +217,19 @@ def _told(
     told = _figures(certificate, usable, account)
     yield from sentences(told["rules"])
     budget = certificate.budget if account is None else account.budget  # with its delta, if it has one
-    left = f"left: {number(told['left'], 'down', 6)} of {promise(budget)}"
+    left = _left(told["left"], budget.epsilon, promise(budget))
     if certificate.cap is not None:
         rest = float(certificate.cap - certificate.any_belief)
-        left += f"; against anybody {number(rest, 'down', 6)} of {promise(certificate.cap)}"
-    yield Text(left)
+        left += f"; against anybody {_left(rest, certificate.cap, promise(certificate.cap))}"
+    yield Text(f"left: {left}")
     yield from sentences(told["exact"], CAUTION)
+
+
+def _left(rest: float, whole: Real, of: str) -> str:
+    """What is left of a budget, in words; a millionth of it buys nothing."""
+    if rest <= 1e-6 * float(whole):
+        return f"nothing of {of}: no other question can be asked"
+    return f"{number(rest, 'down', 6)} of {of}"
 
 
 def release_query(dispatch: Dispatch) -> Forecast:

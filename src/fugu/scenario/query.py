@@ -287,7 +287,7 @@ def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
     if column.missing.any() or len(set(found)) < len(found):
         raise RepeatedUnit(
             f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
-            "one row a unit, or one summary value (such as the mean) a unit"
+            "one row per unit, or one summary value (such as the mean) per unit"
         )
     return found
 

@@ -156,7 +156,7 @@ def _cheapest(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]
         return [0]
     rows, _ = _tangents(room, plans, own)
     rises = rows[:-1].max(axis=0, initial=0.0) * np.array([float(e) for e in own])
-    return np.argsort(rises.round(9), kind="stable").tolist()
+    return [int(place) for place in np.argsort(rises.round(9), kind="stable")]
 
 
 def _tangents(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]) -> tuple[Floats, Floats]:
@@ -380,10 +380,12 @@ class Room:
     def refusal(self, what: str) -> BudgetExceeded:
         """That no noise fits."""
         asked = Pure(plain(self.target - self.before))
+        advice = "Allow it a larger epsilon, open the session with a larger budget or cap"
+        if self.top - self.summed < self.top / 1_000_000:
+            advice = "The cap, which the first answer fixed, is spent: no epsilon helps. Ask another table"
         return BudgetExceeded(
             f"nothing is left for {what}: spent {both(self.before, self.summed)}, and no noise keeps it within "
-            f"{both(self.target, self.top)}. Allow it a larger epsilon, open the session with a larger budget or cap, "
-            f"or repeat an earlier question, which costs nothing{self.told}",
+            f"{both(self.target, self.top)}. {advice}, or repeat an earlier question, which costs nothing{self.told}",
             spent=Pure(plain(self.before)),
             asked=asked,
             left=Pure(plain(max(exact(self.budget.epsilon) - self.before, Fraction(0)))),

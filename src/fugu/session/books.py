@@ -38,7 +38,7 @@ from fugu.ledger.registration import Opening, known_already
 from fugu.numbers.exact import Real, number
 from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, open_table, require_column, same_rows
 from fugu.queries.kinds import Options
-from fugu.queries.statistic import Charged, NoisedQuestion, StatisticQuestion, questions_in
+from fugu.queries.statistic import Charged, NoisedQuestion, StatisticQuestion, questions_in, split
 from fugu.queries.table_belief import TableBelief, Worth
 from fugu.scenario.query import persons_of
 from fugu.utility.usable import RowsFor
@@ -342,8 +342,9 @@ def allowance(epsilon: Real | None) -> Fraction | None:
 
 
 def items_of(questions: object) -> list[tuple[StatisticQuestion, Options]]:
-    """The questions of a list; a text alone is a list of one."""
-    listed = [questions] if isinstance(questions, str | StatisticQuestion) else questions
+    """The questions of a list, or of a line such as "count, mean(chol) by ward", in which "by" is for all of them."""
+    listed = split(questions) if isinstance(questions, str) else questions
+    listed = [listed] if isinstance(listed, StatisticQuestion) else listed
     if not isinstance(listed, Sequence) or not listed:
         raise UsageError("questions is a list of at least one question")
     return [item_of(item) for item in listed]

@@ -192,14 +192,17 @@ RANKS = (
 _CHOSEN = "no error is worked out for a choice, or for what is put together from several noised numbers"
 
 
-def usable_of_records(certificate: RecordsCertificate, reference: TypeLaws | None = None) -> Usable:
+def usable_of_records(
+    certificate: RecordsCertificate, reference: TypeLaws | None = None, only: Sequence[NoisedQuestion] | None = None
+) -> Usable:
     """Every question that has Laplace noise, group by group, beside what the laws say of it; choices, variances and
-    mechanisms from outside have no figures.
+    mechanisms from outside have no figures. Where no question has noise, only numbers of rows go out, which are exact.
 
     `reference`: what the laws were fitted on, where it is at hand; of what the certificate has no law of, it tells.
+    `only`: some of the certificate's questions, such as those of the last release; None is all of them.
     Plain differential privacy that promised what is spent would scale every noise by any belief / spent."""
     with reading():
-        questions, wider = certificate.questions, set[str]()
+        questions, wider = certificate.questions if only is None else only, set[str]()
 
         def law(asked: NoisedQuestion, group: str) -> OneRecord:
             """As the certificate states it, of the group or of all records; else as the reference has it."""
@@ -220,9 +223,11 @@ def usable_of_records(certificate: RecordsCertificate, reference: TypeLaws | Non
             for asked in questions
         )
         figures = tuple(islice(chain.from_iterable(each), _MOST))
+        if not questions:
+            figures = (statistic("", "count", rows_in(certificate, None, ""), 0.0, 0.0, None, None, None),)
         levers = tuple(_levers(certificate, questions, figures))
     spent, anybody = float(certificate.spent), float(certificate.any_belief)
-    times = anybody / spent if 0 < spent < math.inf and math.isfinite(anybody) else None
+    times = anybody / spent if questions and 0 < spent < math.inf and math.isfinite(anybody) else None
     why = "" if figures else "no error is worked out for choices, variances and mechanisms from outside"
     return Usable(
         figures, BASIS + (OVER_ALL if wider else ""), ordinary=times if figures else None, why=why

@@ -135,8 +135,8 @@ class Rehearsal:
 
     @cached_property
     def usable(self) -> Usable:
-        """How usable the answers would be, and all before them, beside what the reference says: see `fugu.usable`."""
-        return usable_of_records(self.certificate, self.books.belief.pricing(()).laws)
+        """How usable the answers would be, beside what the reference says of them: see `fugu.usable`."""
+        return usable_of_records(self.certificate, self.books.belief.pricing(()).laws, self.questions)
 
     def __repr__(self) -> str:
         worth = self.books.worth()

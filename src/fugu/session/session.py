@@ -227,7 +227,8 @@ class Session(Kinds, Shown):
     ) -> list[SessionAnswer]:
         """Answer several questions together: all of them are charged at once, and none of them if they do not fit.
 
-        - `questions`: each a text, or a dict with "query" and the options of `ask`; a text alone is one question.
+        - `questions`: each a text, or a dict with "query" and the options of `ask`; a text alone is
+          a line of them, as `--query` takes it.
         - `epsilon`: how far all of them together may raise `spent()`; None is what is left of the budget, and of the
           cap.
         - `weights`: how much each error counts, one positive number w each: the least sum of w^2 / (own epsilon) under

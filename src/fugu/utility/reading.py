@@ -84,11 +84,11 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
     if certificate.noise.names is not None:
         cells = histogram(count, joint.value, joint.published)
         return (categories(name, count, joint.unchanged, float(joint.value.shares.max()), cells),), basis
-    if certificate.noise.tabled:
-        half = certificate.errors.quantile(LEVEL)
-    else:  # as `Mechanism.interval` says
-        drawn = certificate.remap or certificate.noise
-        half = drawn.quantile(LEVEL) + rounding_error(certificate.lattice, certificate.support)
+    half = (certificate.errors if certificate.noise.tabled else certificate.remap or certificate.noise).quantile(LEVEL)
+    if not certificate.noise.tabled:  # as `Mechanism.interval` says
+        half += rounding_error(certificate.lattice, certificate.support)
+    if names := (certificate.body.get("property") or {}).get("statistics"):  # one number, published once
+        return (coordinate(str(names[0]), math.sqrt(joint.value.variance), math.sqrt(joint.squared), half),), basis
     found, points = of_joint(joint, count, half, name), joint.value.points[joint.value.shares > 0]
     if joint.rows is not None and numbers_rows(points, joint.rows):
         found = replace(found, grade=NOISE, verdict=f"of no use row by row: {texts()['running']['publish']}")

@@ -340,9 +340,13 @@ class Usable(Shown):
             return f"not known: {self.why}"
         if len(self.figures) == 1:
             return self.worst.verdict
-        alike = sum(each.grade == self.worst.grade for each in self.figures)
-        named = self.worst.name or "all"
-        return f"{self.worst.verdict} ({named} is the worst; {alike} of {len(self.figures)} are like it)"
+        named, whole = self.worst.name or "all", len(self.figures)
+        if len(self.grades) == 1:
+            return f"{self.worst.verdict} ({named} is the worst; {whole} of {whole} are like it)"
+        words = {each.grade: each.verdict.partition(": ")[0] for each in self.figures}
+        each = [f"{words[grade]} for {count:,}" for grade, count in self.grades]
+        why = self.worst.verdict.partition(": ")[2]
+        return f"{each[0]} of {whole:,}, {', '.join(each[1:])}: {why} ({named} is the worst)"
 
     def with_levers(self, levers: tuple[Lever, ...], untried: tuple[str, ...]) -> Usable:
         """The same with what would help, the most effective first; what does not help is left out."""
