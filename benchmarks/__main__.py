@@ -65,7 +65,7 @@ TOPICS: dict[str, tuple[Callable[[Size], Iterator[Row]], ...]] = {
     "transport": (transport.line, transport.plane, transport.plans),
     "vectors": (vectors.vectors,),
     "histograms": (histograms.thresholds, histograms.wide, histograms.groups),
-    "sessions": (sessions.many, sessions.groups),
+    "sessions": (sessions.together, sessions.many, sessions.groups),
     "covariance": (covariance.optimum, covariance.unequal),
     "channels": (channels.points,),
     "fields": (fields.translations,),

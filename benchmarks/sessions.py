@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
 import fugu
-from benchmarks.measure import Row, Size
+from benchmarks.measure import Row, Size, race
 
 _QUESTIONS: tuple[tuple[str, dict[str, object]], ...] = (
     ("mean(age)", {"bounds": (0, 100), "step": 25}),
@@ -21,6 +22,12 @@ _QUESTIONS: tuple[tuple[str, dict[str, object]], ...] = (
     ("variance(stay)", {"bounds": (0, 12), "step": 4}),
 )
 _LAWS, _ROWS = 50, 80
+_AGE, _CHOL = {"bounds": (0, 100), "step": 5}, {"bounds": (100, 400), "step": 5}
+_TWELVE: tuple[tuple[str, dict[str, object]], ...] = (
+    ("mean(chol)", _CHOL), ("histogram(ward)", {}), ("count(sex=F)", {}), ("median(chol)", _CHOL), ("mean(age)", _AGE),
+    ("histogram(sex)", {}), ("variance(age)", _AGE), ("crosstab(ward, sex)", {}), ("proportion(ward=south)", {}),
+    ("quantile(age, 0.9)", _AGE), ("sum(chol)", _CHOL), ("top(ward, 1)", {}),
+)  # fmt: skip
 
 
 def many(size: Size) -> Iterator[Row]:
@@ -38,6 +45,24 @@ def many(size: Size) -> Iterator[Row]:
     start = time.perf_counter()
     fugu.verify(session.certificate)
     yield Row("sessions", f"verify {questions} questions", time.perf_counter() - start, "s")
+
+
+def together(size: Size) -> Iterator[Row]:
+    """Questions asked together by sex, on the tables of the demo, beside a sort of a million doubles."""
+    folder = Path(fugu.__file__).parent / "examples"
+    numbers = np.random.default_rng(0).random(1_000_000)
+    sort = race(size.laps, sort=lambda: np.sort(numbers))["sort"]
+    more = [(f"quantile({name}, {k / 46})", dict(options)) for k in range(1, 45) for name, options in
+            (("age", _AGE), ("chol", _CHOL))]  # fmt: skip
+    for asked in (_TWELVE, (*_TWELVE, *more[: size.of(88)])):
+        items = [{"query": q if "sex" in q else f"{q} by sex", **options} for q, options in asked]
+        session = fugu.Session(folder / "clinic_today.csv", folder / "clinic_reference.csv", "smoker", fugu.Pure(1),
+                               unit="patient", ledger=False)  # fmt: skip
+        start = time.process_time()
+        assert session.rehearse(items).certificate.laws
+        took = time.process_time() - start
+        yield Row("sessions", f"{len(items)} questions together", took, "s of CPU")
+        yield Row("sessions", f"{len(items)} questions together", took / sort, "sorts of a million")
 
 
 def groups(size: Size) -> Iterator[Row]:

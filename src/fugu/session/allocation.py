@@ -156,7 +156,7 @@ def _cheapest(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]
         return [0]
     rows, _ = _tangents(room, plans, own)
     rises = rows[:-1].max(axis=0, initial=0.0) * np.array([float(e) for e in own])
-    return [int(place) for place in np.argsort(rises.round(9), kind="stable")]
+    return sorted(range(len(plans)), key=lambda j: round(float(rises[j]), 9))
 
 
 def _tangents(room: Room, plans: Sequence[QuestionPlan], own: Sequence[Fraction]) -> tuple[Floats, Floats]:
