@@ -230,7 +230,8 @@ class Relation:
         types = dict(zip(self.relation.columns, map(str, self.relation.types), strict=True))
         keys, back = [], []
         for k, name in enumerate(names):
-            plain, own = types[name] != "VARCHAR" and types[name].startswith(_EQUAL), quoted(name)
+            kind, own = types[name].split(" COLLATE ")[0], quoted(name)
+            plain = kind != "VARCHAR" and kind.startswith(_EQUAL)
             keys.append(f"{own} AS k{k}" if plain else f"encode(CAST({own} AS VARCHAR)) AS k{k}")
             back.append(f"k{k} AS {own}" if plain else f"decode(k{k}) AS {own}")
         listed, often = ", ".join(f"k{k}" for k in range(len(names))), _apart(names)
