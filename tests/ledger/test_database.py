@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import re
 import sys
 import traceback
 from contextlib import redirect_stderr, redirect_stdout, suppress
@@ -144,6 +145,30 @@ def test_who_has_no_rights_is_told_so(roles):
     with pytest.raises(BadLedger, match="role may not"):
         Ledger(roles.database(1).replace("postgres@", "stranger@"), Pure(1))  # and makes none
     assert roles.sql(roles.database(1), "SELECT count(*) FROM pg_namespace WHERE nspname = 'fugu'") == [(0,)]
+
+
+def test_the_set_up_of_the_page_works_as_it_stands(server):
+    page = (Path(__file__).parents[2] / "docs" / "shared-ledger.md").read_text()
+    first, second = (
+        [s for s in block.split(";") if s.strip()] for block in re.findall(r"```sql\n(.*?)```", page, re.S)
+    )
+    (init,) = (line for line in page.splitlines() if line.startswith("fugu ledger init"))
+    server.sql("postgres", *first)
+    try:
+        _, _, _, address, *rest = init.split()
+        assert address.startswith("postgresql://fugu_owner@") and address.endswith("/privacy")
+        assert run("ledger", "init", server.url("privacy", "fugu_owner"), *rest)[0] == 0
+        server.sql(server.url("privacy", "fugu_owner"), *second)
+        head = filled(server.url("privacy", "fugu_charger"))
+        assert Books(place_of(server.url("privacy", "fugu_auditor"))).read(books.verify) == head
+        for role in ("fugu_charger", "fugu_auditor"):
+            for statement in REWRITES:
+                with pytest.raises(psycopg.Error):
+                    server.sql(server.url("privacy", role), statement)
+    finally:
+        connection._close_idle()
+        server.sql("postgres", "DROP DATABASE IF EXISTS privacy WITH (FORCE)",
+                   *(f"DROP ROLE IF EXISTS fugu_{role}" for role in ("owner", "charger", "auditor")))  # fmt: skip
 
 
 # A server that may lose what it has committed, or only reads; and one that holds something else.
