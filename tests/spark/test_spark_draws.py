@@ -14,6 +14,7 @@ import fugu
 from fugu.errors import BadTable, UsageError
 from fugu.publication import spark as drawing
 from fugu.publication.spark import PartWriter, draw_parts, require_frame
+from fugu.visible import visible
 
 REFERENCE = {"s": ["a", "b"] * 400, "v": [0, 1, 2, 3, 1, 2, 5, 4] * 100}
 
@@ -143,16 +144,38 @@ def test_executors_of_another_version_write_nothing(place):
     assert not list((place / "attempts").iterdir())
 
 
-class Seeded:
-    """The wrong version: bits that are sent along, and so are the same in every worker."""
+class Keyed:
+    """A draw whose bits are those of the partition: for tests alone."""
 
     def __init__(self, draw):
+        self.draw, self.name, self.texts, self.drawing = draw, draw.name, draw.texts, self
+
+    def numbers(self, cells):
+        return self.draw.numbers(cells)
+
+    def blocks(self, numbers, source):
+        from pyspark import TaskContext
+
         from fugu.noise.bits import RngBits
 
-        self.draw, self.name, self.bits = draw, draw.name, RngBits(np.random.default_rng(1))
+        return self.draw.drawing.blocks(numbers, RngBits(np.random.default_rng(TaskContext.get().partitionId())))
 
-    def arrow(self, batch):
-        return self.draw.arrow(batch, self.bits)
+
+class Leaking(Keyed):
+    """The wrong version: what a batch holds decides how it is read."""
+
+    def numbers(self, cells):
+        found = self.draw.numbers(cells)
+        return found - found.min()
+
+
+class Seeded(Keyed):
+    """The wrong version: bits that are sent along, and so are the same in every worker."""
+
+    def blocks(self, numbers, source):
+        from fugu.noise.bits import RngBits
+
+        return self.draw.drawing.blocks(numbers, RngBits(np.random.default_rng(1)))
 
 
 @pytest.mark.parametrize("kind", [lambda draw: draw, Seeded], ids=["released", "seeded"])
@@ -182,33 +205,6 @@ def test_of_two_attempts_that_race_one_is_read(spark, place, monkeypatch):
     assert len(list((place / "attempts").iterdir())) == 3
 
 
-class Keyed:
-    """A draw whose bits are those of the partition and the batch: for tests alone."""
-
-    def __init__(self, draw):
-        self.draw, self.name, self.batch = draw, draw.name, 0
-
-    def arrow(self, batch):
-        from pyspark import TaskContext
-
-        from fugu.noise.bits import RngBits
-
-        self.batch += 1
-        key = np.random.default_rng([TaskContext.get().partitionId(), self.batch])
-        return self.draw.arrow(batch, RngBits(key))
-
-
-class Leaking(Keyed):
-    """The wrong version: what a batch holds decides how it is read."""
-
-    def arrow(self, batch):
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        moved = pc.subtract(batch.column(0), pc.min(batch.column(0)))
-        return super().arrow(pa.RecordBatch.from_arrays([moved], names=batch.schema.names))
-
-
 @pytest.mark.parametrize("kind", [Keyed, Leaking])
 def test_one_row_moves_no_other_row_and_no_other_part(spark, tmp_path, kind):
     was = spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")
@@ -231,3 +227,18 @@ def test_one_row_moves_no_other_row_and_no_other_part(spark, tmp_path, kind):
         for again, moved in others
     )
     assert alone == (kind is Keyed)
+
+
+def test_names_go_out_as_they_go_out_of_any_table(spark, place):
+    """What cannot be seen in a label is spelled out; no row of a file is blank."""
+    name, cells = "v\n", ["a\x07", "b", "a\x07", "b"]
+    schema = fugu.Schema({name: {"kind": "category", "values": ["a\x07", "b"], "missing": "b", "outside": "b"}})
+    scenario = fugu.Scenario.from_table(
+        {"s": ["x", "y"] * 8, name: cells * 4}, protect="s", publish=name, schema=schema
+    )
+    draw = fugu.optimal_channel(scenario, fugu.Pure(1), "zero-one").column_draw(allow_no_noise=True)
+    frame = spark.createDataFrame([(cell,) for cell in cells * 20], [name])
+    draw_into(place, frame, draw)
+    (table,) = {pq.read_table(file).schema.names[0] for file in (place / "parts").iterdir()}
+    found = {cell for file in (place / "parts").iterdir() for cell in pq.read_table(file).column(0).to_pylist()}
+    assert (table, found) == (visible(name), {visible("a\x07"), "b"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import signal
 import subprocess
@@ -82,8 +83,14 @@ def test_a_frame_is_known_by_the_marks_of_the_same_table_anywhere(spark):
     table = pa.table({
         "v": [1, None, 3, 2**60] * 30, "s": ["a", "b ", None, "é"] * 30, "d": [0.5, float("nan"), -0.0, None] * 30,
         "u": [f"p{k}" for k in range(120)], "t": [True, False, None, True] * 30,
+        "z": pa.array([dt.datetime(2020, 1, 1), dt.datetime(2020, 7, 1, 13), None] * 40, pa.timestamp("us", "UTC")),
     })  # fmt: skip
-    found = gathered(spark.createDataFrame(table).repartition(3)).marks(None, dict)
+    was = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")  # workers are handed moments in it
+    try:
+        found = gathered(spark.createDataFrame(table).repartition(3)).marks(None, dict)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", was)
     plain = fingerprints(table)
     assert found.named == plain.named and sorted(found.rows.tolist()) == sorted(plain.rows.tolist())
 

@@ -109,7 +109,7 @@ class OpenedColumn:
         blocks, names = _Blocks(draw, self.parts, len(self)), self.names(target, folder)
 
         def write(name: str, rows: int, out: BinaryIO) -> None:
-            (_write_parquet if name.endswith(PARQUET) else _write_csv)(draw, blocks.take(rows), out)
+            (write_parquet if name.endswith(PARQUET) else _write_csv)(draw, blocks.take(rows), out)
             if name == names[-1]:
                 blocks.require_end()
                 self.parts.require_same()
@@ -254,14 +254,15 @@ def _write_csv(draw: ColumnDraw, blocks: Iterator[Distinct], out: BinaryIO) -> N
         out.write("".join(lines[codes].tolist()).encode())
 
 
-def _write_parquet(draw: ColumnDraw, blocks: Iterator[Distinct], out: BinaryIO) -> None:
+def write_parquet(draw: ColumnDraw, blocks: Iterator[Distinct], out: BinaryIO) -> None:
     """Doubles, or texts; null where a cell is missing."""
     import pyarrow as pa
     from pyarrow import parquet
 
     schema = pa.schema([(visible(draw.name), pa.string() if draw.texts else pa.float64())])
     with parquet.ParquetWriter(pa.PythonFile(out, mode="w"), schema) as writer:
-        shown = (Distinct(shown_columns({draw.name: values})[visible(draw.name)], codes) for values, codes in blocks)
+        named = ((shown_columns({draw.name: values})[visible(draw.name)], codes) for values, codes in blocks)
+        shown = (Distinct(np.asarray(values), codes) for values, codes in named)
         while some := list(islice(shown, _GROUP)):
             writer.write_table(pa.table([pa.chunked_array(map(arrow_array, some))], schema=schema))
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast, final
+from typing import Any, BinaryIO, cast, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu._version import __version__
 from fugu.data.frame import Table
@@ -24,8 +25,9 @@ from fugu.errors import BadTable, MissingExtra, UsageError
 from fugu.files import discard, give_name
 from fugu.ledger.fingerprint import Gathered, Marks, cells, rows_digest
 from fugu.mechanism import Mechanism
-from fugu.mechanism.drawing import ColumnDraw
-from fugu.publication.column import LOOKED, People
+from fugu.mechanism.drawing import ColumnDraw, arrow_cells
+from fugu.noise.bits import OS
+from fugu.publication.column import LOOKED, People, write_parquet
 from fugu.publication.drafts import PENDING, Content, Digested, Draft
 from fugu.scenario.query import ColumnQuery
 
@@ -38,8 +40,6 @@ from fugu.scenario.query import ColumnQuery
 # task wrote before the job is whole, and after a failure shows two draws of one row. An attempt that nobody waits for
 # finds its folder gone, and makes none: Hadoop's file systems would make it anew, for everybody to read.
 
-_GROUP = 2**18
-"""Rows of a group of rows in a Parquet file."""
 _NOT_DRAWN = (
     "Spark could not draw the column ({}): its log says why. Nothing of it can be read, and the same release again "
     "costs nothing more. Every executor needs fugu, and the folder of the output under the same path, as the same user"
@@ -95,34 +95,24 @@ class PartWriter:
 
     def written(self, part: int, batches: Iterator[Any]) -> DrawnPart | None:
         """The file of this attempt, complete and on disk; None for no rows, of which there is no file."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        draw, name, sizes = self.draw, f"{part:06d}-{secrets.token_hex(16)}", [0]
 
-        name, rows = f"{part:06d}-{secrets.token_hex(16)}", 0
-        writer, held, waiting = None, [], 0
+        def numbers() -> Iterator[NDArray[np.float64]]:
+            for batch in batches:
+                private = settled(batch, self.texts)
+                sizes.append(private.num_rows)
+                yield draw.numbers({draw.name: arrow_cells(draw.name, private.column(0))})
+
         # made in a folder that is there: an executor that does not see it fails, and an attempt that is late makes none
         with open(os.open(Path(self.folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             out = Digested(file)
-            sink = pa.PythonFile(out, mode="w")
-            for batch in batches:
-                if not batch.num_rows:
-                    continue
-                private = settled(batch, self.texts)
-                held.append(self.draw.arrow(pa.RecordBatch.from_arrays(private.columns, names=[self.draw.name])))
-                rows, waiting = rows + batch.num_rows, waiting + batch.num_rows
-                writer = writer or pq.ParquetWriter(sink, held[0].schema)
-                if waiting >= _GROUP:
-                    writer.write_table(pa.Table.from_batches(held))
-                    held, waiting = [], 0
-            if writer is None:
-                os.unlink(Path(self.folder, name))
-                return None
-            if held:
-                writer.write_table(pa.Table.from_batches(held))
-            writer.close()
+            write_parquet(draw, draw.drawing.blocks(numbers(), OS), cast(BinaryIO, out))
             file.flush()
             os.fsync(file.fileno())
-        return DrawnPart(part, name, out.sha256, out.tell(), rows)
+        if sum(sizes):
+            return DrawnPart(part, name, out.sha256, out.tell(), sum(sizes))
+        os.unlink(Path(self.folder, name))
+        return None
 
 
 def require_frame(frame: Any) -> None:
