@@ -29,6 +29,7 @@ LONG: dict[str, str] = {
     "queries/law_price.py": "a question, its laws and their noise: each line of the argument rests on the one before",
     "laws/adding.py": "the law of a sum: in integers, term by term or by one FFT, each with its error",
     "laws/sets/levels.py": "what counts say of a law: limits of cells, radii of balls, bands of order statistics",
+    "releasing/dispatch.py": "what every release goes through from its question to its files, in that order",
     "session/allocation.py": "how questions share what is left, and the least noise: one search, proved at its end",
     "loss/continuous_divergence.py": "one divergence of continuous noise: the same integral on atoms and on components",
 }
