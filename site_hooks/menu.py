@@ -29,8 +29,8 @@ MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
                   "concepts/composition.md", "concepts/certificates.md", "concepts/*.md")),
     (
         "How to",
-        ("tables.md", "usable.md", "shared-ledger.md", "scenario-files.md", "sequences.md", "sequence-queries.md", "networks.md",
-         "fields.md", "record-certificates.md", "notebooks.md", "howto/*.md"),
+        ("tables.md", "usable.md", "shared-ledger.md", "scenario-files.md", "sequences.md", "sequence-queries.md",
+         "networks.md", "fields.md", "record-certificates.md", "notebooks.md", "howto/*.md"),
     ),
     (
         "Reference",
