@@ -11,7 +11,6 @@ from fugu.data.column import Raw
 from fugu.ledger import fingerprint, fingerprints, gathering
 from fugu.ledger.fingerprint import Gathered, Marks, cells, digested
 from fugu.ledger.gathering import Names, Words
-from fugu.scenario.query import people_of, person_of
 
 RNG = np.random.default_rng
 
@@ -81,13 +80,6 @@ def test_plain_names_are_digested_as_they_are_one_by_one():
         names = ["".join(rng.choice(some, size=rng.integers(4))) for _ in range(rng.integers(1, 4))]
         apart = [int(cells(Raw.of("", [name, 7]))[0]) for name in names]  # a number among them: each by itself
         assert cells(Raw.of("", names)).tolist() == apart, names
-
-
-def test_people_in_a_list_are_those_one_by_one():
-    rng, some = RNG(6), [*"abzftinAFTIN019 -.é\n", "true", "FALSE", "inf", "1e5", "\u212a", "1234567890", "00"]
-    for _ in range(3000):
-        names = ["".join(rng.choice(some, size=rng.integers(4))) for _ in range(rng.integers(1, 4))]
-        assert people_of(names) == list(map(person_of, names)), names
 
 
 def test_names_come_back_in_their_order_and_are_digested_as_people(monkeypatch):

@@ -34,7 +34,7 @@ PathLike = str | os.PathLike[str]
 
 @final
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """One file: its path, the ending that says what it is, and what it was when it was opened."""
 
     path: str
@@ -43,11 +43,11 @@ class Part:
     sha256: str
 
     @staticmethod
-    def of(path: PathLike, dialect: Dialect) -> Part:
+    def of(path: PathLike, dialect: Dialect) -> TablePart:
         """A file as it is now; `BadTable` for one that cannot be read."""
         form = form_of(path, dialect)
         try:
-            return Part(os.fspath(path), form, *_content(path))
+            return TablePart(os.fspath(path), form, *_content(path))
         except OSError:
             raise BadTable(f"{os.fspath(path)!r} cannot be read; check who may read it") from None
 
@@ -107,7 +107,7 @@ class Parts:
     `folder`: whether they lie in a folder that was given. All have the same columns, in whatever order; which type a
     column has may differ from part to part, as it may depend on a cell: a cell is read by itself."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TablePart, ...]
     dialect: Dialect
     folder: bool
     columns: tuple[str, ...]
@@ -117,7 +117,7 @@ class Parts:
         """The table at this path. `BadTable` for what is no table, or has parts that do not belong together."""
         folder = os.fspath(path) != STREAM and Path(path).is_dir()
         if not folder:
-            only = Part.of(path, dialect)
+            only = TablePart.of(path, dialect)
             return Parts((only,), dialect, folder, only.columns(dialect))
         try:
             files = parts_of(path)
@@ -130,7 +130,7 @@ class Parts:
                 f"{inner.name!r} is a folder inside {os.fspath(path)!r}: parts lie side by side, and what the name of "
                 "a folder says is no column; put it into the parts"
             )
-        parts = tuple(Part.of(file, dialect) for file in files)
+        parts = tuple(TablePart.of(file, dialect) for file in files)
         first, columns = parts[0], parts[0].columns(dialect)
         for part in parts[1:]:
             if (part.form in _PARQUET) != (first.form in _PARQUET):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fugu.data.column import Raw
 from fugu.data.files import csv_lines, read_table, shown_columns
 from fugu.data.frame import Table
-from fugu.data.parts import CHANGED, Part, Parts
+from fugu.data.parts import CHANGED, Parts, TablePart
 from fugu.data.private import Private, open_private, require_columns
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, MissingExtra, UsageError
@@ -28,7 +28,7 @@ from fugu.mechanism.drawing import BLOCK, ColumnDraw, Distinct, arrow_array
 from fugu.noise.bits import OS
 from fugu.progress import report
 from fugu.publication.drafts import Content, Draft
-from fugu.scenario.query import ColumnQuery, people_of, repeated_unit
+from fugu.scenario.query import ColumnQuery, person_of, require_one_row_each
 from fugu.visible import visible
 
 LOOKED = 2**18
@@ -133,7 +133,7 @@ class OpenedColumn:
         return self.rows if folder else (len(self),)
 
 
-def _published_name(part: Part) -> str:
+def _published_name(part: TablePart) -> str:
     """What a part is called where it is published: as it is, and a text file as plain CSV."""
     return part.name.removesuffix(part.form) + (PARQUET if part.rows is not None else CSV)
 
@@ -212,8 +212,8 @@ class People:
         """Further rows, in which nobody is missing."""
         column = private.table.exact(self._unit)
         if column.missing.any():
-            raise repeated_unit(self._unit)
-        names = people_of(column.values.tolist())
+            require_one_row_each(private.table, self._unit)  # which refuses it
+        names = list(map(person_of, column.values.tolist()))
         self.names.add(names)
         self._hashes.add(np.fromiter(map(hash, names), dtype=np.int64, count=len(names)).view(np.uint64))
 
@@ -225,7 +225,7 @@ class People:
                 for name in self.names:
                     if hash(name) in alike:
                         if name in seen:
-                            raise repeated_unit(self._unit)
+                            require_one_row_each(Table({self._unit: [name, name]}), self._unit)  # which refuses it
                         seen.add(name)
 
 

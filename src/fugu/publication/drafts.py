@@ -25,7 +25,7 @@ import numpy as np
 
 from fugu.data import csv_text
 from fugu.data.files import Dialect, shown_columns
-from fugu.data.parts import Part
+from fugu.data.parts import TablePart
 from fugu.documents.release import file_sha256, listing
 from fugu.errors import UsageError
 from fugu.files import check_target, discard, give_name, parts_of, staged, writing
@@ -91,7 +91,7 @@ class Draft:
         place = self.file if self.file.exists() else self.target  # another run of the same request may have named it
         with suppress(OSError, UsageError):
             for _, name, part in replace(self, file=place).parts():
-                for _, table in Part(str(part), Path(name).suffix, (), "").batches(Dialect(separator=",")):
+                for _, table in TablePart(str(part), Path(name).suffix, (), "").batches(Dialect(separator=",")):
                     cells, codes = table.raw(table.columns[0]).factors()
                     yield from zip(cells, np.bincount(codes, minlength=len(cells)).tolist(), strict=True)
 

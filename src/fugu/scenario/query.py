@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -279,15 +278,10 @@ def require_one_row_each(table: Table, unit: str | None) -> None:
         return
     column = table.exact(unit)
     if column.missing.any() or len({person_of(name) for name in column.values.tolist()}) < len(column):
-        raise repeated_unit(unit)
-
-
-def repeated_unit(unit: str) -> RepeatedUnit:
-    """What is said of a table in which a person is missing or repeats."""
-    return RepeatedUnit(
-        f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep one "
-        "row a unit, or one summary value (such as the mean) a unit"
-    )
+        raise RepeatedUnit(
+            f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
+            "one row a unit, or one summary value (such as the mean) a unit"
+        )
 
 
 def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
@@ -306,22 +300,6 @@ def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...
         raise ColumnNotFound(unit, whole.columns)
     known = schema if unit in schema.fields else schema.with_field(unit, Field("identifier"))
     return persons_of(Table({unit: known.column(unit, whole.raw(unit))}), unit)
-
-
-def people_of(names: Iterable[object]) -> list[str]:
-    """Each name in one spelling; those that are plain letters and digits are spelt so already.
-
-    >>> people_of(["p1", "007", "7", 7.0, "TRUE", "Inf"])
-    ['p1', '7', '7', '7', '1', 'inf']
-    """
-    listed = list(names)
-    if all(type(name) is str for name in listed) and _SPELT.fullmatch("\n".join([*listed, ""])):  # type: ignore[list-item]
-        return listed  # type: ignore[return-value]
-    return [person_of(name) for name in listed]
-
-
-_SPELT = re.compile(r"(?:(?!(?i:inf|infinity|true|false)\n)[A-Za-z][A-Za-z0-9]*\n|[1-9][0-9]{0,14}\n)*")
-"""Lines that are one spelling already: whole numbers, and letters and digits that spell no number."""
 
 
 def person_of(name: object) -> str:

@@ -436,24 +436,21 @@ def implausible_column(certificate: Certificate, cells: Iterable[tuple[object, i
     name = str((certificate.body.get("query") or {}).get("publish", ""))
     said: list[str | None] = []
     if (names := certificate.noise.names) is not None:
-        often: Counter[object] = Counter()
+        often = Counter[object]()
         for cell, times in cells:
             often[cell] += times
         rows = often.total()
         for label, share in zip(names, found.published.shares.tolist(), strict=False) if rows else ():
             ends = plausible_count([(share * found.rows, found.rows)], rows, 1 / rows, no_noise)
             said.append(beyond(f"the share of {name}={label}", often[visible(label)] / rows, ends))
-        return tuple(sentence for sentence in said if sentence is not None)
-    told: Mapping[str, Any] = (certificate.body.get("reading") or {}).get("columns", {}).get(name) or {}
-    dated = Field.of(name, told) if "origin" in told else None  # dates count as days since their origin
-    total, rows = 0.0, 0
-    for cell, times in cells:
-        number = number_of(cell) if dated is None else dated.day(cell)
-        if times and math.isfinite(number):
-            total, rows = total + number * times, rows + times
-    law, spread = found.published, math.sqrt(found.value.variance)
-    if rows and math.isfinite(law.variance):  # noise and chance move the mean, and a drift of the values
-        noise = SIGMAS * math.sqrt(max(law.variance - spread**2, 0.0) / rows)
-        ends = plausible_sum(law.mean, law.mean, spread, 1.0, rows, found.rows, noise)
-        said.append(beyond(f"the mean of {name}", total / rows, ends))
+    else:
+        told: Mapping[str, Any] = (certificate.body.get("reading") or {}).get("columns", {}).get(name) or {}
+        dated = Field.of(name, told) if "origin" in told else None  # dates count as days since their origin
+        numbers = ((number_of(cell) if dated is None else dated.day(cell), times) for cell, times in cells)
+        known = np.array([(x * times, times) for x, times in numbers if math.isfinite(x)] or [(0, 0)]).sum(axis=0)
+        law, spread, rows = found.published, math.sqrt(found.value.variance), int(known[1])
+        if rows and math.isfinite(law.variance):  # noise and chance move the mean, and a drift of the values
+            noise = SIGMAS * math.sqrt(max(law.variance - spread**2, 0.0) / rows)
+            ends = plausible_sum(law.mean, law.mean, spread, 1.0, rows, found.rows, noise)
+            said.append(beyond(f"the mean of {name}", float(known[0]) / rows, ends))
     return tuple(sentence for sentence in said if sentence is not None)
