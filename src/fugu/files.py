@@ -151,6 +151,14 @@ def staged(folder: PathLike) -> Iterator[Path]:
         os.fsync(parent)
 
 
+def rename(path: PathLike, name: str) -> Path:
+    """Give a file or a folder of fugu's own another name in the same folder, at once; where it then is."""
+    target = Path(path).with_name(name)
+    with _named(target):
+        os.rename(path, target)
+    return target
+
+
 def discard(path: PathLike) -> None:
     """Remove a file or a folder of files of fugu's own, if it is there; a link, and not what it leads to."""
     place = Path(path)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from golden.comparing import Change
 
 EXPECTED: tuple[Change, ...] = (
+    Change("doors/column/0[37] *", "*.html", "a column is drawn after its charge, from later bits of the same seed"),
     Change("doors/*", "errors", "the plan and the page to sign are said as notes: results begin with the promise"),
     Change("*", "*", "the decoder stands beside the other guessers", "*(fugu.auditing.guessers)*"),
     Change("doors/scenario/*", "*.toml", "comments of scenario files are the words of the options: each said once"),

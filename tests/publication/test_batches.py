@@ -77,7 +77,7 @@ def cut(rng, table, place, form):
     return place
 
 
-@search("columns in random batches, parts and forms", quick=8)
+@search("columns in random batches, parts and forms", quick=4)
 def test_what_goes_out_does_not_depend_on_how_the_table_comes(rng, tmp_path):
     """The bytes of the file are those of the column drawn in memory from the same bits, written as ever."""
     reference = known(tmp_path)
@@ -390,7 +390,9 @@ def one_kill(folder, reference, out, number):
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != -signal.SIGKILL:
         return False
     hidden = [path for path in (folder / "made").iterdir() if path.name.startswith(".")]
-    assert all(stat.S_IMODE(path.stat().st_mode) in (0o600, 0o700) for path in hidden), "a draft that others read"
+    covered = (folder / "made" / f"{out.split('.')[0]}.certificate.json").exists()
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in hidden}
+    assert covered or modes <= {0o600, 0o700}, "a draft that others read before what covers it is there"
     whole = [path for path in hidden if path.name.count(".") > 2 and holds(path)]
     drawn = [csv_of(path) for path in whole]
     went = release()
@@ -423,7 +425,7 @@ def test_a_release_in_batches_that_is_killed_is_finished_by_the_next(out, tmp_pa
     monkeypatch.setattr(drawing, "BLOCK", 8)
     number, ends = 1, 0
     while one_kill(tmp_path / str(number), reference, out, number):
-        number, ends = number + 9, number
+        number, ends = number + 13, number
     assert 40 < ends < 150
 
 

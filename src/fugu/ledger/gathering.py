@@ -99,7 +99,7 @@ class Names:
     def add(self, names: Sequence[str]) -> None:
         """Further people."""
         self._file.seek(0, 2)
-        marshal.dump(list(names), self._file)
+        self._file.write(marshal.dumps(list(names)))
         self._count += len(names)
         if isinstance(self._file, io.BytesIO) and self._file.tell() > 16 * ROOM:
             kept, self._file = self._file, _spilled(self)

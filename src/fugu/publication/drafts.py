@@ -28,7 +28,7 @@ from fugu.data.files import Dialect, shown_columns
 from fugu.data.parts import TablePart
 from fugu.documents.release import file_sha256, listing
 from fugu.errors import UsageError
-from fugu.files import check_target, discard, give_name, parts_of, staged, writing
+from fugu.files import check_target, discard, give_name, parts_of, rename, staged, writing
 
 PENDING = ".pending"
 _OWN = re.compile(rf"\.(\d+)\.[0-9a-f]{{16}}{re.escape(PENDING)}")
@@ -121,9 +121,7 @@ class Draft:
         if not self.target.is_dir():
             check_target(self.target).unlink(missing_ok=True)
             return
-        hidden = self.target.with_name(_own(self.target))  # at once: half a release is none
-        os.rename(self.target, hidden)
-        discard(hidden)
+        discard(rename(self.target, _own(self.target)))  # at once: half a release is none
 
 
 def drafted(target: Path, content: Mapping[str, object] | str | Content) -> Draft:
@@ -179,9 +177,7 @@ def put(content: Content, target: Path, named: Callable[[str], str]) -> tuple[Pa
     with staged(target.with_name(named(secrets.token_hex(32)))) as place:
         lines = content.fill(place)
     sha256 = hashlib.sha256("".join(f"{digest}  {name}\n" for name, digest in sorted(lines)).encode()).hexdigest()
-    whole = target.with_name(named(sha256))
-    os.rename(place, whole)
-    return whole, sha256
+    return rename(place, named(sha256)), sha256
 
 
 @final
