@@ -22,7 +22,7 @@ from fugu.data.private import Private, open_private, require_columns
 from fugu.data.schema import Schema
 from fugu.data.spark import SparkColumns, asked, settled
 from fugu.errors import BadTable, MissingExtra, UsageError
-from fugu.files import discard, give_name
+from fugu.files import discard, give_name, writing
 from fugu.ledger.fingerprint import Gathered, Marks, cells, rows_digest
 from fugu.mechanism import Mechanism
 from fugu.mechanism.drawing import ColumnDraw, arrow_cells
@@ -103,12 +103,10 @@ class PartWriter:
                 sizes.append(private.num_rows)
                 yield draw.numbers({draw.name: arrow_cells(draw.name, private.column(0))})
 
-        # made in a folder that is there: an executor that does not see it fails, and an attempt that is late makes none
-        with open(os.open(Path(self.folder, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            out = Digested(file)
+        # into a folder that is there: an executor that does not see it fails, and an attempt that is late makes none
+        with writing(Path(self.folder, name), private=True) as file:
+            out = Digested(file.buffer)
             write_parquet(draw, draw.drawing.blocks(numbers(), OS), cast(BinaryIO, out))
-            file.flush()
-            os.fsync(file.fileno())
         if sum(sizes):
             return DrawnPart(part, name, out.sha256, out.tell(), sum(sizes))
         os.unlink(Path(self.folder, name))
