@@ -303,7 +303,7 @@ def test_a_person_who_comes_again_in_another_part_is_refused(names, tmp_path, re
 
 def test_names_of_one_hash_are_not_one_person(monkeypatch):
     monkeypatch.setattr(batches, "hash", lambda name: 7, raising=False)
-    people, private = batches._People("who"), fugu.data.private.open_private
+    people, private = batches.People("who"), fugu.data.private.open_private
     schema = fugu.Schema({"who": {"kind": "identifier"}})
     people.add(private({"who": ["a", "b"]}, schema, [], ["who"]))
     people.add(private({"who": ["c"]}, schema, [], ["who"]))
