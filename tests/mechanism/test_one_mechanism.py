@@ -24,23 +24,34 @@ from fugu.errors import AlreadyReleased, BadLaw, BadNoise, FuguError, UsageError
 from fugu.mechanism import release as once
 from fugu.noise.bits import RngBits
 from fugu.queries.sequences import Histogram, States
+from golden.comparing import leaves
 from tape import TapeBits
 
 WRITTEN = json.loads(ANSWERS.read_text())
+SOLVED = {"channel of the worst": 1e-6}
+"""Whose numbers a conic solver finds: it stops within a millionth, elsewhere on another processor."""
 RELEASED = [name for name in MAKE if name != "analysis"]
 
 
 @pytest.mark.parametrize("name", MAKE)
 def test_the_same_bits_give_the_same_draws_and_every_answer_is_as_it_was(name):
-    found = json.loads(json.dumps(answers(name)))
-    assert found.keys() == WRITTEN[name].keys()
-    for what, said in WRITTEN[name].items():
-        if what in ("expected error", "interval") and not any(isinstance(x, str) for x in said):
-            np.testing.assert_allclose(found[what], said, rtol=1e-14, err_msg=what)
-        elif what == "draws" and isinstance(said, dict):
-            assert found[what]["values"] == said["values"], what
-        else:
-            assert found[what] == said, what
+    found = leaves(json.loads(json.dumps(answers(name))))
+    written = leaves(WRITTEN[name])
+    assert found.keys() == written.keys()
+    wrong = {what: (said, found[what]) for what, said in written.items() if not close(said, found[what], name)}
+    assert not wrong
+
+
+def close(said, found, name):
+    """Equal; numbers up to the last digits, in which machines differ, and those of a conic solver up to its own."""
+    if isinstance(said, float) and isinstance(found, float):
+        return math.isclose(said, found, rel_tol=SOLVED.get(name, 1e-14), abs_tol=0.0)
+    return said == found
+
+
+def test_a_millionth_more_is_noticed():
+    assert close(1.0, 1.0 + 1e-15, "laplace") and not close(1.0, 1.0 + 1e-6, "laplace")
+    assert not close(1.0, 1.0 + 1e-5, "channel of the worst")
 
 
 def test_the_record_tells_other_bits_apart():
@@ -188,7 +199,11 @@ def test_what_a_certificate_says_draws_as_the_mechanism_that_it_is_of(name):
     made = rebuilt(MAKE[name][0]().certificate)
     assert repr(made) == WRITTEN[name]["repr"]
     drawn = made.simulate(MAKE[name][1], np.random.default_rng(20))
-    assert drawn.values.tolist() == WRITTEN[name]["draws"]["values"]
+    said = WRITTEN[name]["draws"]["values"]
+    if isinstance(drawn.values.tolist()[0], float):
+        np.testing.assert_allclose(drawn.values, said, rtol=SOLVED.get(name, 0.0))
+    else:
+        assert drawn.values.tolist() == said
 
 
 def test_a_pool_and_its_parent_release_once_together():

@@ -20,10 +20,12 @@ from fugu.translation.translate import dp_budget
 from hunting import search
 
 EPSILONS = (0.003, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0)
-CAUGHT = ((9625, 0.01),)
-"""Seeds of sequences for which the least of the two budgets is allowed by one of the chains only."""
-REMEMBERED = ((174, 0.003), (2483, 0.5), (3322, 0.003), (3928, 0.05), (18351, 0.5))
-"""Seeds for which it was so once, with other roundings."""
+CAUGHT = (
+    (9625, 0.01), (20208, 0.1), (20239, 0.01), (20848, 0.01), (20916, 0.01),
+    (174, 0.003), (2483, 0.5), (3322, 0.003), (3928, 0.05), (18351, 0.5),
+)  # fmt: skip
+"""Seeds of sequences for which the least of the two budgets is allowed by one of the chains only: some of them on each
+machine, as last digits differ from processor to processor."""
 
 
 def drawn(seed):
@@ -67,14 +69,17 @@ def test_no_budget_for_each_entry_exceeds_what_was_asked(seed):
     return len(EPSILONS)
 
 
-@pytest.mark.parametrize(("seed", "epsilon"), [*CAUGHT, *REMEMBERED])
+@pytest.mark.parametrize(("seed", "epsilon"), CAUGHT)
 def test_chains_that_differ_in_the_last_digit(seed, epsilon):
     chain = fitted(seed)
-    wrong = excess(chain, least_of_both(chain, epsilon), epsilon) > 0
-    assert wrong or (seed, epsilon) in REMEMBERED, "this seed shows nothing any more"
     x = entry_budget(chain, epsilon)
     assert excess(chain, x, epsilon) <= 0
     assert x >= dp_budget(chain, epsilon) * (1 - 1e-11)
+
+
+def test_one_chain_alone_allows_too_much_for_some():
+    chains = ((fitted(seed), epsilon) for seed, epsilon in CAUGHT)
+    assert any(excess(chain, least_of_both(chain, epsilon), epsilon) > 0 for chain, epsilon in chains)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
