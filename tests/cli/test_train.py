@@ -437,3 +437,24 @@ def test_what_is_held_out_is_not_trained_on(kind):
         else:
             assert len(rest) == (60 if kind == "ordered" else 82)
             assert bool(np.ptp(held) == len(held) - 1) is (kind == "ordered")
+
+
+def test_labels_that_are_spelt_otherwise_are_told_to_the_owner_and_to_nobody_else(tmp_path):
+    rng = np.random.default_rng(7)
+    lines = [f"{x:.2f},{'yes' if x > 0 else 'no'}" for x in rng.normal(size=300)]
+    (tmp_path / "ref.csv").write_text("\n".join(["x,buys", *lines[:150], ""]))
+    today = "\n".join(["x,buys", *lines[150:], ""])
+    published = {}
+    for name, text in (("same", today), ("other", today.replace("yes", "YES."))):
+        (tmp_path / f"{name}.csv").write_text(text)
+        out = tmp_path / f"{name}.json"
+        found = Result("train", tmp_path / f"{name}.csv", "--reference", tmp_path / "ref.csv", "--target", "buys",
+                       "--features", "x", "--bounds", "x:-4:4", "--prior", "independent", "--epsilon", "2", "--delta",
+                       "1e-4", "--no-ledger", "-o", out)  # fmt: skip
+        assert found.code == 0
+        alarms = json.loads(out.with_suffix(".private.json").read_text())["check"]["alarms"]
+        assert any("buys" in alarm for alarm in alarms) == (name == "other"), alarms
+        texts = (out, out.with_suffix(".certificate.json"), out.with_suffix(".report.html"))
+        assert all("YES." not in path.read_text() for path in texts) and "YES." not in found.out
+        published[name] = set(json.loads(out.with_suffix(".certificate.json").read_text()))
+    assert published["same"] == published["other"]

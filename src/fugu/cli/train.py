@@ -6,16 +6,20 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.table import Table as Rich
 
 from fugu._version import __version__
+from fugu.checking import Check, checked
 from fugu.cli.console import escape, grid, head, note, out, present, print_json, progress, say
+from fugu.cli.releasing import Terminal
 from fugu.cli.train_reading import TrainingOptions, TrainingReading, places
 from fugu.data import Schema, Table
 from fugu.data.field import Field
+from fugu.data.private import open_private
 from fugu.errors import BadTable, NotProvable, PriorNotPublic, UnknownName, UsageError
 from fugu.files import file_name
 from fugu.guarantee import Approx
@@ -25,7 +29,7 @@ from fugu.publication.files import Beliefs, Files, Outgoing, publish
 from fugu.publication.releasing import ReleaseAccount, Through
 from fugu.question import RECORDS, Question
 from fugu.releasing import options
-from fugu.releasing.dispatch import account_of, data_name, page_after, ready, targets
+from fugu.releasing.dispatch import account_of, data_name, page_after, ready, seen_by, targets
 from fugu.releasing.outcome import Publication
 from fugu.releasing.scenario_file import Booking, Training
 from fugu.training.record import SECRETS
@@ -69,7 +73,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
         _check_private(training, reading.labels)
         public = None if known is None else reading.public_rows(known, told.where, ordered)
         reading = told.headless(reading) if question.no_header else reading
-        rows, opened = public if public_table else None, known
+        rows, opened, seen = public if public_table else None, known, None
         if table is not None and not rehearsing and not public_table:
             opened = reading.schema.open(table)
             rows = reading.rows(opened, file_name(table), ordered)
@@ -78,6 +82,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
                     "the reference holds the very rows to be trained on; give other rows, or --public-table to count "
                     "those of TABLE as public"
                 )
+            seen = seen_by(Terminal(as_json), partial(_check, opened, reading, known, account))
 
         def make(some: TrainingRows) -> Any:
             return _estimator(reading, budget, _prior(training, some, known), training)
@@ -105,7 +110,7 @@ def train(question: Question, training: Training, books: Booking, force: bool, a
                 "features": list(reading.features), "secret": SECRETS[training.private], "prior": prior,
             },
             skipped=None, beliefs=Beliefs(reference=source, public=public_table, released=public_table),
-            ledger=None if account is None else account.entry(),
+            ledger=None if account is None else account.entry(), check=seen,
         )  # fmt: skip
         text = json.dumps(found.file(), indent=1, ensure_ascii=False) + "\n"
         publish(files, going, drafted(files.published, text), None, page_after(files, account))
@@ -135,6 +140,13 @@ def _account(
     if account is None:
         note(UNCHARGED)
     return account
+
+
+def _check(opened: Table, reading: TrainingReading, known: Table | None, account: ReleaseAccount | None) -> Check:
+    """How the private rows are read, beside the reference and what the ledger knows: for their owner."""
+    private = open_private(opened, reading.schema, (*reading.features, reading.training.target))
+    place, data = (None, None) if account is None else (account.ledger, account.data)
+    return checked(private, known, ledger=place, data=data)
 
 
 def _estimator(reading: TrainingReading, budget: Approx, prior: Prior, training: Training) -> Any:

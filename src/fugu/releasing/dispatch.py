@@ -135,18 +135,8 @@ class Dispatch:
         return self.seen(lambda: checked(private, self.known if known is None else known(), unit, size=size, **books))
 
     def seen(self, at: Callable[[], Check]) -> Json | None:
-        """Show what is seen to the owner, if one is there to look; else give it back, for the private part.
-
-        `at` works on the table that is open already, before anything is charged. Nothing that it finds, and no error
-        that it makes, reaches an exit code or a file that is published: it may depend on any cell."""
-        if self.delivery.no_check:
-            return None
-        try:
-            seen = at()
-        except Exception as error:
-            failed = f"the table could not be checked ({type(error).__name__})"
-            return None if self.listener.look(failed) else {"marking": f"{OWNER}. {OUTSIDE}", "failed": failed}
-        return None if self.listener.look(seen) else seen.to_json()
+        """What is seen of the table, which is open already: before anything is charged."""
+        return None if self.delivery.no_check else seen_by(self.listener, at)
 
     def say_closing(self) -> None:
         """Say, before anything is charged, that nothing else can follow; in JSON it is the part "closes"."""
@@ -174,6 +164,19 @@ class Dispatch:
         written = {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
         wrote = Text(f"wrote {', '.join(map(str, files.all()))}")
         return Publication({**written, **summary}, (*blocks, wrote), files=files)
+
+
+def seen_by(listener: Listener, at: Callable[[], Check]) -> Json | None:
+    """Show what is seen of an open table to its owner, if one is there; else give it back, for the private part.
+
+    Nothing that `at` finds, and no error that it makes, reaches an exit code or a file that is published: it may depend
+    on any cell."""
+    try:
+        seen = at()
+    except Exception as error:
+        failed = f"the table could not be checked ({type(error).__name__})"
+        return None if listener.look(failed) else {"marking": f"{OWNER}. {OUTSIDE}", "failed": failed}
+    return None if listener.look(seen) else seen.to_json()
 
 
 def page_after(
