@@ -225,13 +225,17 @@ def test_commits_wait_for_the_disk_whatever_the_database_is_set_to(server, monke
         return real(line, how, **more)
 
     monkeypatch.setattr(connection.Lease, "end", end)
+    server.sql(url, "CREATE SCHEMA evil", "ALTER DATABASE l0 SET search_path = evil, pg_catalog",
+               "CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE sql AS 'SELECT $1'",
+               "ALTER DATABASE l0 SET standard_conforming_strings = off")  # fmt: skip
     for value in ("off", "local", "remote_apply"):
         server.sql("postgres", f"ALTER DATABASE l0 SET synchronous_commit = {value}")
         connection._close_idle()
         seen.clear()
         Ledger(url, Pure(100), data="d").spend(value, TENTH, lambda: 1)
         assert set(seen) <= {"remote_apply" if value == "remote_apply" else "on"} and len(seen) >= 2
-    server.sql("postgres", "ALTER DATABASE l0 RESET synchronous_commit")
+    server.sql("postgres", "ALTER DATABASE l0 RESET ALL")
+    server.sql("l0", "DROP SCHEMA evil CASCADE")
 
 
 def test_a_schema_of_somebody_else_is_left_alone(server):
