@@ -278,6 +278,7 @@ EDITS = {
     "an empty row": f"INSERT INTO fugu.event VALUES ({THIRD} + 9, '')",
     "a row elsewhere": f"UPDATE fugu.event SET start = start - 1 WHERE start = {THIRD}",
     "a row behind the end": "INSERT INTO fugu.event SELECT ends + 50, 'x' FROM fugu.head",
+    "an empty row at the end": "INSERT INTO fugu.event SELECT ends, '' FROM fugu.head",
     "another end": "UPDATE fugu.head SET ends = ends + 1",
 }
 

@@ -42,7 +42,7 @@ SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'o
 {last}
 """
 """Whoever vanishes without a word while it holds the row gives it back after five minutes."""
-_LAST = "SELECT start + octet_length(content) FROM fugu.event ORDER BY start DESC LIMIT 1"
+_LAST = "SELECT start + nullif(octet_length(content), 0) FROM fugu.event ORDER BY start DESC LIMIT 1"
 _SNAPSHOT = f"""
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT base, seq, hash, ends, checkpoint FROM fugu.head;
