@@ -115,8 +115,12 @@ def test_what_does_not_follow_is_not_taken_by_the_server_either(roles):
     def event(number=seq + 1, previous=head, attached=""):
         return database.log.record(number, previous, "key", "{}", attached)[0]
 
+    def hashed(text):
+        return f"{events.sha256(text)} 0 {text}\n".encode()
+
     for content in (event(seq), event(seq + 2), event(previous="0" * 64), event() + b"x", event()[:-1], b"", b"\n",
-                    event().replace(b"key", b"kez"), event(attached="abc")[:-1], b"x" + event()[1:]):  # fmt: skip
+                    event().replace(b"key", b"kez"), event(attached="abc")[:-1], b"x" + event()[1:],
+                    *map(hashed, ("[]", f'[{seq + 1},"","key",{{}}]', f'[null,"","key",{{}},"{head}"]'))):  # fmt: skip
         refused(content)
     for place in (0, ends - 1, ends + 1):
         refused(event(), place)
@@ -221,13 +225,17 @@ def test_commits_wait_for_the_disk_whatever_the_database_is_set_to(server, monke
         return real(line, how, **more)
 
     monkeypatch.setattr(connection.Lease, "end", end)
+    server.sql(url, "CREATE SCHEMA evil", "ALTER DATABASE l0 SET search_path = evil, pg_catalog",
+               "CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE sql AS 'SELECT $1'",
+               "ALTER DATABASE l0 SET standard_conforming_strings = off")  # fmt: skip
     for value in ("off", "local", "remote_apply"):
         server.sql("postgres", f"ALTER DATABASE l0 SET synchronous_commit = {value}")
         connection._close_idle()
         seen.clear()
         Ledger(url, Pure(100), data="d").spend(value, TENTH, lambda: 1)
         assert set(seen) <= {"remote_apply" if value == "remote_apply" else "on"} and len(seen) >= 2
-    server.sql("postgres", "ALTER DATABASE l0 RESET synchronous_commit")
+    server.sql("postgres", "ALTER DATABASE l0 RESET ALL")
+    server.sql("l0", "DROP SCHEMA evil CASCADE")
 
 
 def test_a_schema_of_somebody_else_is_left_alone(server):
@@ -265,6 +273,13 @@ EDITS = {
     "an event twice": "INSERT INTO fugu.event SELECT (SELECT ends FROM fugu.head), content FROM fugu.event "
     "WHERE content LIKE '%reserved%' LIMIT 1",
     "more events than there are": "UPDATE fugu.head SET seq = seq + 1",
+    "a longer row": f"UPDATE fugu.event SET content = content || 'x' WHERE start = {THIRD}",
+    "a row in a row": f"INSERT INTO fugu.event VALUES ({THIRD} + 9, 'x')",
+    "an empty row": f"INSERT INTO fugu.event VALUES ({THIRD} + 9, '')",
+    "a row elsewhere": f"UPDATE fugu.event SET start = start - 1 WHERE start = {THIRD}",
+    "a row behind the end": "INSERT INTO fugu.event SELECT ends + 50, 'x' FROM fugu.head",
+    "an empty row at the end": "INSERT INTO fugu.event SELECT ends, '' FROM fugu.head",
+    "another end": "UPDATE fugu.head SET ends = ends + 1",
 }
 
 
@@ -279,11 +294,6 @@ def test_edits_are_noticed(server, name, watched):
     server.sql(url, EDITS[name])
     if not watched:
         ledger = None
-    if name == "an event twice":  # behind the head: no event that follows, as what a cut write leaves in a file
-        assert Ledger(url, Pure(100), data="d").spent() == Pure(Fraction(3, 10))
-        with pytest.raises(LedgerBroken):
-            (ledger or Ledger(url, Pure(100), data="d")).spend("new", TENTH, never)
-        return
     with pytest.raises(LedgerBroken):
         (ledger or Ledger(url, Pure(100), data="d")).spend("new", TENTH, never)
     with pytest.raises((LedgerBroken, FuguError)):
@@ -443,7 +453,10 @@ def test_less_than_a_checked_certificate_is_refused(mode):
     "address",
     ["postgresql://u:{}@h:port/l", "postgresql://u:{}@h/l?nothing=1", "postgresql://u:{}@h/l?service=s",
      "postgresql://u:{}@h", "postgresql://u:{}@h/l?gssencmode=require", "postgresql://u:%zz{}@h/l",
-     "postgres:/u:{}@h/l", "mysql://u:{}@h/l", "file://u:{}@h/l", "postgresql:u:{}@h/l"],
+     "postgres:/u:{}@h/l", "mysql://u:{}@h/l", "file://u:{}@h/l", "postgresql:u:{}@h/l",
+     "postgresql://u:a/{}@h/l", "postgresql://u:{}/a@h/l", "postgresql://u:1/{}@h/l", "postgresql://u:a@{}@h/l",
+     "postgresql://u:a@h,u:{}@i/l", "postgresql://u@h/?dbname=postgresql://u:{}@h/l", "postgresql://h/password={}",
+     "postgresql://u@h/l?sslmode={}", "host=h user=u password={} dbname=l"],
 )  # fmt: skip
 def test_an_address_that_cannot_be_read_is_not_repeated(address):
     for opening in (lambda: Ledger(address.format(PASSWORD), Pure(1)),

@@ -167,6 +167,36 @@ def test_a_refusal_of_which_no_answer_comes_stands_once(server, wire, lost):
     assert kinds(server, server.database())[2:] == ["refused"] and not wire.losses
 
 
+def test_a_commit_that_waits_for_a_standby_is_not_taken_for_stored_when_it_is_cut_off(server):
+    """The server has it, the standby not yet: nothing goes out before the standby has it, too."""
+    ledger, done = Ledger(server.database(), Pure(1), data="d", timeout=20), []
+
+    def standby(name):
+        server.sql("postgres", f"ALTER SYSTEM SET synchronous_standby_names = '{name}'", "SELECT pg_reload_conf()")
+        time.sleep(0.2)
+
+    def waiting():
+        return "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'fugu'"
+
+    standby("nobody")
+    try:
+        thread = threading.Thread(target=lambda: ledger.spend("q", TENTH, lambda: done.append(1)), daemon=True)
+        thread.start()
+        for _ in range(2):
+            until = time.monotonic() + 10
+            while not (found := server.sql("postgres", waiting())) and time.monotonic() < until:
+                time.sleep(0.05)
+            assert found and not done
+            server.sql("postgres", f"SELECT pg_terminate_backend({found[0][0]})")
+            time.sleep(0.3)
+        assert not done
+    finally:
+        standby("")
+        server.sql("postgres", "ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+    thread.join(20)
+    assert len(done) == 1 and ledger.spent() == Pure(0.1) and ledger.verify()
+
+
 def test_a_lost_commit_that_is_taken_for_stored_is_caught(server, wire, monkeypatch):
     """Wrong on purpose: the value goes out, and its charge was never stored."""
     monkeypatch.setattr(database.Database, "holds", lambda *_: True)

@@ -30,8 +30,12 @@ class Missing(Exception):
     """There is no ledger in the database."""
 
 
-_KEEP = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
-"""How a server finds out that a host is gone; `_ALIVE`: how a host does of a server."""
+_KEEP = (
+    "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3 "
+    "-c search_path=pg_catalog,pg_temp -c standard_conforming_strings=on"
+)
+"""How a server finds out that a host is gone (`_ALIVE`: how a host does of a server); and that every word means what
+the server itself takes it for, whatever the database or the role is set to."""
 _ALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 _BROKEN = ("08", "57P01", "57P02", "57P03", "57P05", "25P03")
 _BUSY = ("55P03", "57014", "40")

@@ -38,20 +38,25 @@ SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit
     set_config('idle_in_transaction_session_timeout', '300s', true);
 SELECT base, seq, hash, ends, checkpoint FROM fugu.locked();
 SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on', count(*) = 2 FROM pg_class
-    WHERE oid IN ('fugu.event'::regclass, 'fugu.head'::regclass) AND relpersistence = 'p'
+    WHERE oid IN ('fugu.event'::regclass, 'fugu.head'::regclass) AND relpersistence = 'p';
+{last}
 """
 """Whoever vanishes without a word while it holds the row gives it back after five minutes."""
-_SNAPSHOT = """
+_LAST = "SELECT start + nullif(octet_length(content), 0) FROM fugu.event ORDER BY start DESC LIMIT 1"
+_SNAPSHOT = f"""
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-SELECT base, seq, hash, ends, checkpoint FROM fugu.head
+SELECT base, seq, hash, ends, checkpoint FROM fugu.head;
+{_LAST}
 """
 _BETWEEN = """
 SELECT {what}(string_agg(substring(content FROM (greatest(%(start)s - start, 0) + 1)::int
-    FOR (least(%(stop)s - start, octet_length(content)) - greatest(%(start)s - start, 0))::int),
-    ''::bytea ORDER BY start))
-FROM fugu.event WHERE start < %(stop)s AND start + octet_length(content) > %(start)s
-    AND start >= coalesce((SELECT max(start) FROM fugu.event WHERE start <= %(start)s), 0)
+    FOR greatest(least(%(stop)s - start, octet_length(content)) - greatest(%(start)s - start, 0), 0)::int),
+    ''::bytea ORDER BY start)), coalesce(bool_and(start = before), true)
+FROM (SELECT start, content, lag(start + octet_length(content), 1, start) OVER (ORDER BY start) AS before
+    FROM fugu.event WHERE start < %(stop)s
+    AND start >= coalesce((SELECT max(start) FROM fugu.event WHERE start <= %(start)s), 0)) AS row
 """
+"""The bytes between two places, and whether each row begins where the one before it ends."""
 _THERE = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'fugu' AND tablename = 'head')"
 _MAKING = f"""
 BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -93,8 +98,7 @@ class Database:
         """What `look` makes of one snapshot."""
 
         def once(lease: Lease) -> Result:
-            (head,) = lease.batch(_SNAPSHOT)
-            return look(StoredRows(self, lease, self._one(head), 0))
+            return look(StoredRows(self, lease, self._one(*lease.batch(_SNAPSHOT)), 0))
 
         return self._repeated(timeout, once)
 
@@ -154,7 +158,9 @@ class Database:
         def once(lease: Lease) -> bool:
             self._locked(lease, end - time.monotonic())
             known = "SELECT substring(content FOR 64) = %b FROM fugu.event WHERE start = %s"
-            return bool(lease.value(known, (hash.encode(), place)))
+            found = bool(lease.value(known, (hash.encode(), place)))
+            lease.end("COMMIT")  # which waits for synchronous standbys: the first one may have been cut off in its wait
+            return found
 
         with suppress(BadLedger):
             return self._repeated(end - time.monotonic(), once, broke=True)
@@ -180,8 +186,8 @@ class Database:
                 missing = True
         raise BadLedger(f"no ledger in {self.name!r}; its owner makes one: fugu ledger init")
 
-    def _one(self, rows: list[Any]) -> Head:
-        if len(rows) != 1:
+    def _one(self, rows: list[Any], last: list[Any]) -> Head:
+        if len(rows) != 1 or last != [(rows[0][3],)]:
             raise LedgerBroken(
                 f"{self.name!r} does not say how many events it has: it was edited or damaged. Restore the newest copy"
             )
@@ -190,11 +196,11 @@ class Database:
 
     def _locked(self, lease: Lease, timeout: float) -> Head:
         """The head, held by this connection; refused where a commit is not sure to last."""
-        _, head, ((synced, whole, kept),) = lease.batch(_BEGUN.format(wait=milliseconds(timeout)))
+        _, head, ((synced, whole, kept),), last = lease.batch(_BEGUN.format(wait=milliseconds(timeout), last=_LAST))
         if not (synced and whole and kept):
             why = "fsync is off" if not synced else "full_page_writes is off" if not whole else "a table is not logged"
             raise BadLedger(f"the server of {self.name!r} may lose what it has committed ({why}); nothing was charged")
-        return self._one(head)
+        return self._one(head, last)
 
     def _made(self, lease: Lease, view: LockedView | None) -> None:
         """A new ledger, or the copy of one; whole, or none."""
@@ -276,4 +282,7 @@ class StoredRows:
         )
 
     def _asked(self, what: str, start: int, stop: int) -> bytes:
-        return self._lease.value(_BETWEEN.format(what=what), {"start": start, "stop": stop}) or b""
+        ((found, whole),) = self._lease.rows(_BETWEEN.format(what=what), {"start": start, "stop": stop})
+        if not whole:
+            raise LedgerBroken(f"the rows of {self._store.name!r} do not follow each other: it was edited or damaged")
+        return found or b""

@@ -36,12 +36,12 @@ BEGIN
     SELECT * INTO STRICT was FROM fugu.head FOR UPDATE;
     parts := regexp_match(convert_from(line, 'UTF8'), '^([0-9a-f]{64}) ([0-9]{1,12}) (\[.*\])\n$');
     event := parts[3]::json;
-    IF parts IS NULL
-        OR place <> was.ends
-        OR encode(sha256(convert_to(parts[3], 'UTF8')), 'hex') <> parts[1]
-        OR (event ->> 0)::bigint <> was.seq + 1
-        OR (event ->> 4) <> was.hash
-        OR octet_length(added) <> octet_length(line) + parts[2]::bigint + (parts[2]::bigint > 0)::int
+    IF (place = was.ends
+        AND encode(sha256(convert_to(parts[3], 'UTF8')), 'hex') = parts[1]
+        AND (event ->> 0)::bigint = was.seq + 1
+        AND (event ->> 4) = was.hash
+        AND octet_length(added) = octet_length(line) + parts[2]::bigint + (parts[2]::bigint > 0)::int
+    ) IS NOT TRUE  -- nor where a part is missing
     THEN
         RAISE EXCEPTION 'this event does not follow from the last one' USING ERRCODE = 'FU001';
     END IF;

@@ -38,9 +38,8 @@ class Address(str):
         given = login.pop("sslmode", "verify-full")
         if given != "verify-full":
             raise UsageError(
-                f"sslmode={given} in the address of the ledger: the server's certificate must be checked. Leave it "
-                "out, or say sslmode=verify-full; sslrootcert names the certificate of who signed it. A local socket "
-                "needs neither"
+                "sslmode in the address of the ledger: the server's certificate must be checked. Leave it out, or say "
+                "sslmode=verify-full; sslrootcert names the certificate of who signed it. A local socket needs neither"
             )
         if wrong := {"service", "gssencmode"} & set(login):
             raise UsageError(f"leave {min(wrong)} out of the address of the ledger: name host and database in it")
@@ -83,7 +82,7 @@ def _read_url(url: str) -> dict[str, Any]:
     found: dict[str, Any] | None = None
     with suppress(ProgrammingError, UnicodeError, ValueError):
         found = conninfo_to_dict(url)
-    if found is None:
+    if found is None or _torn(found):
         raise UsageError(
             "the address of the ledger cannot be read: postgresql://USER@HOST:PORT/DATABASE, with % signs for what is "
             "no letter or digit in a name or password"
@@ -91,9 +90,18 @@ def _read_url(url: str) -> dict[str, Any]:
     return found
 
 
+def _torn(found: dict[str, Any]) -> bool:
+    """Whether a password with an @ or a / as it stands ends in the name of the host, the port or the database, where it
+    would be shown."""
+    host, port, database = (str(found.get(part) or "") for part in ("host", "port", "dbname"))
+    return "@" in host[1:] or re.fullmatch(r"[0-9,]*", port) is None or re.search("[@=]", database) is not None
+
+
 Place = Path | Address
 """Where a ledger lies."""
 _SCHEMES = ("file:", "postgresql:", "postgres:")
+_WORDS = re.compile(r"(^|\s)(host|hostaddr|dbname|password)\s*=")
+"""What the driver takes for an address, too; a file of this name would be called by its password."""
 
 
 def place_of(named: str | os.PathLike[str]) -> Place:
@@ -103,7 +111,8 @@ def place_of(named: str | os.PathLike[str]) -> Place:
     text = os.fspath(named)
     if text.startswith(("postgresql://", "postgres://")):
         return Address(text)
-    if "://" in text or text.startswith(_SCHEMES) or text == ":memory:" or "\0" in text:  # SQLite took it for memory
+    odd = text == ":memory:" or "\0" in text  # SQLite took the first for memory
+    if odd or "://" in text or text.startswith(_SCHEMES) or _WORDS.search(text):
         raise BadLedger(
             "a ledger is a file, given by its path, or a database, by postgresql://HOST/DATABASE as a text: not an "
             "address or URI of another kind"
