@@ -306,6 +306,16 @@ def test_two_ways_to_write_one_instant_are_two_texts_whatever_stands_before():
     assert read([long, short]) == [*read([long]), *read([short])]
 
 
+@pytest.mark.parametrize("values", [["0", "0.0"], ["0", "a"], ["0.00", "-0"]])
+def test_zeros_are_read_alike_whatever_their_signs_and_whatever_stands_before(values):
+    """Python takes them for equal, so the first of them speaks for all."""
+    whole, other = Decimal("0.0"), Decimal("-0.0")
+    schema = Schema({"x": {"kind": "category", "values": values}})
+    found = [schema.column("x", Raw.of("x", cells)).array().tolist() for cells in ([whole, other], [other, whole])]
+    assert found[0] == found[1] and len(set(found[0])) == 1
+    assert text_of(other) == text_of(whole) == text_of(-0.0) == "0"
+
+
 def test_one_complex_number_leaves_the_others_numbers():
     """numpy and pandas make a whole column complex."""
     assert read(np.array([1, 2.5, math.nan, 3j]).tolist()) == ["1", "2.5", None, "(other)"]

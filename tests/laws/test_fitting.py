@@ -38,6 +38,8 @@ def test_a_shared_model_has_common_weights_and_spreads_and_adapted_means():
         (lambda: Normal.fit([1]), BadLaw),
         (lambda: Normal.fit([1, np.nan]), BadLaw),
         (lambda: NormalMixture.fit([1, 2], components=3), BadLaw),
+        (lambda: NormalMixture.fit([1, 2, 1e200], components=2), BadLaw),
+        (lambda: NormalMixture.fit_shared({"a": [1, 2], "b": [1, -1e308]}), BadLaw),
         (lambda: NormalMixture.fit([1, 2], components=0), UsageError),
         (lambda: NormalMixture.fit([1, 2], components="aic"), UsageError),
         (lambda: NormalMixture.fit_shared({"a": [1, 2]}), UsageError),

@@ -110,7 +110,7 @@ def text_of(cell: Any) -> str:
         whole = int(cell)
         found = str(whole) if whole.bit_length() <= 3 * _LONGEST else OTHER
     elif issubclass(kind, Decimal) and cell.is_finite() and abs(cell.adjusted()) <= _LONGEST:
-        exact = format(cell, "f")
+        exact = format(cell or Decimal(0), "f")  # zeros are one number, whatever their signs
         found = (exact.rstrip("0").rstrip(".") if "." in exact else exact) or "0"
     elif not math.isnan(number := number_of(cell)):
         found = number_text(number)
