@@ -3,9 +3,11 @@ noticed; what is wrong leaves nothing behind; a process that is killed anywhere 
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import stat
+import sys
 from contextlib import suppress
 from itertools import count, pairwise
 
@@ -303,7 +305,7 @@ def test_a_person_who_comes_again_in_another_part_is_refused(names, tmp_path, re
 
 def test_names_of_one_hash_are_not_one_person(monkeypatch):
     monkeypatch.setattr(batches, "hash", lambda name: 7, raising=False)
-    people, private = batches._People("who"), fugu.data.private.open_private
+    people, private = batches.People("who"), fugu.data.private.open_private
     schema = fugu.Schema({"who": {"kind": "identifier"}})
     people.add(private({"who": ["a", "b"]}, schema, [], ["who"]))
     people.add(private({"who": ["c"]}, schema, [], ["who"]))
@@ -439,3 +441,44 @@ def test_kills_at_random_moments(rng, tmp_path):
             out = ("o", "o.parquet")[rng.integers(2)]
             died += one_kill(tmp_path / f"{turn}-{rng.integers(1 << 40)}", reference, out, int(rng.integers(1, 110)))
     return died
+
+
+# --- what an attacker found -----------------------------------------------------------------------------------------
+
+
+def test_parts_that_differ_in_the_ending_alone_go_out_under_their_whole_names(tmp_path, reference):
+    """a.csv and a.csv.gz would both be a.csv: the release was charged, and refused for a change that nobody made."""
+    (tmp_path / "in").mkdir()
+    table = written(some_table(RNG(3), 5), tmp_path / "in" / "a.csv")
+    (tmp_path / "in" / "a.csv.gz").write_bytes(gzip.compress(table.read_bytes()))
+    went = fugu.release(plan(reference), tmp_path / "in", f"{tmp_path}/out/", tmp_path / "l.db")
+    assert len(went.values) == 10 and nothing_but(tmp_path / "out", "a.csv.csv", "a.csv.gz.csv")
+    assert fugu.verify(tmp_path / "out.certificate.json", published=tmp_path / "out").holds
+
+
+@pytest.mark.parametrize("first", ["o", "o.csv"])
+def test_a_draft_of_a_run_that_was_killed_does_not_stay_beside_another_draw(first, tmp_path, reference, monkeypatch):
+    """Killed before it was settled, and run again under another name, or elsewhere and then here again."""
+    table = cut(RNG(3), some_table(RNG(2), 40), tmp_path / "in", ".csv")
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(), there.mkdir()
+
+    def run(place):
+        return fugu.release(plan(reference), table, place, tmp_path / "l.db")
+
+    def killed():
+        with monkeypatch.context() as patch:
+            patch.setattr("fugu.publication.drafts.content_sha256", lambda place: sys.exit(9))
+            with pytest.raises(SystemExit):
+                run(here / first)
+        assert [path.name.endswith(PENDING) for path in here.iterdir()] == [True]
+
+    killed()
+    run(here / "p.parquet")
+    assert not [path for path in here.iterdir() if path.name.endswith(PENDING)]
+    for path in (tmp_path / "l.db", tmp_path / "l.db.key", *here.iterdir()):
+        path.unlink()
+    killed()
+    other = run(there / first).values
+    assert list(run(here / first).values) == list(other)
+    assert not [path for path in here.iterdir() if path.name.endswith(PENDING)]
