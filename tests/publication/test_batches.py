@@ -482,3 +482,35 @@ def test_a_draft_of_a_run_that_was_killed_does_not_stay_beside_another_draw(firs
     other = run(there / first).values
     assert list(run(here / first).values) == list(other)
     assert not [path for path in here.iterdir() if path.name.endswith(PENDING)]
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_folder_that_lacks_a_part_or_has_another_is_not_what_was_published(given, tmp_path, reference):
+    """A part that is not there was called not checked, in a folder that was there; strays beside the document were
+    looked for only where the folder was named."""
+    (tmp_path / "in").mkdir()
+    for k in "ab":
+        written(some_table(RNG(3), 5), tmp_path / "in" / f"{k}.csv")
+    fugu.release(plan(reference), tmp_path / "in", f"{tmp_path}/out/", ledger=False)
+    document, out = tmp_path / "out.certificate.json", tmp_path / "out"
+
+    def verified():
+        return fugu.examine(document, published=out if given else None).holds
+
+    assert verified()
+    (out / "a.csv").rename(tmp_path / "a.csv")
+    assert not verified()
+    (tmp_path / "a.csv").rename(out / "a.csv")
+    assert verified()
+    written(some_table(RNG(3), 1), out / "c.csv")
+    assert not verified()
+
+
+def test_what_others_put_beside_published_parts_is_not_removed(tmp_path, reference):
+    table = cut(RNG(3), some_table(RNG(2), 9), tmp_path / "in", ".csv")
+    for force in (False, True):
+        fugu.release(plan(reference), table, f"{tmp_path}/out/", ledger=False, force=force)
+    (tmp_path / "out" / "_notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="something else than the release"):
+        fugu.release(plan(reference), table, f"{tmp_path}/out/", ledger=False, force=True)
+    assert (tmp_path / "out" / "_notes.txt").read_text() == "mine"
