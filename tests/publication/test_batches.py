@@ -514,3 +514,16 @@ def test_what_others_put_beside_published_parts_is_not_removed(tmp_path, referen
     with pytest.raises(UsageError, match="something else than the release"):
         fugu.release(plan(reference), table, f"{tmp_path}/out/", ledger=False, force=True)
     assert (tmp_path / "out" / "_notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["a\\b", "a\nb", "a\rb", os.fsdecode(b"a\xff")])
+def test_a_name_that_no_document_can_state_is_refused_before_anything_is_charged(name, tmp_path, reference):
+    """Of a backslash came a certificate that could not be read; of bytes that are no text an error after the charge."""
+    (tmp_path / "in").mkdir()
+    good = written(some_table(RNG(3), 5), tmp_path / "t.csv")
+    (tmp_path / "in" / f"{name}.csv").write_bytes(good.read_bytes())
+    for table, out, kind in ((tmp_path / "in", "o.csv", BadTable), (tmp_path / "in", "o/", BadTable),
+                             (good, f"{name}.csv", UsageError), (good, f"{name}/", UsageError)):  # fmt: skip
+        with pytest.raises(kind, match=r"go(es)? out"):
+            fugu.release(plan(reference), table, f"{tmp_path}/{out}", tmp_path / "l.db")
+    assert nothing_but(tmp_path, "in", "t.csv")
