@@ -70,6 +70,11 @@ def file_name(path: PathLike) -> str:
     return "stdin" if os.fspath(path) == STREAM else Path(path).name
 
 
+def plain_name(name: str) -> bool:
+    """Whether a document can name a file so: in text that `sha256sum` prints as it is, and that is no path anywhere."""
+    return not set(name) & {"\\", "\r", "\n"} and name.encode(errors="replace").decode() == name
+
+
 def mark_between(line: str, name: str) -> str:
     """What separates the names in the first line of a text file: tabs in .tsv, else the most frequent of four marks.
 

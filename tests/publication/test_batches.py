@@ -3,9 +3,11 @@ noticed; what is wrong leaves nothing behind; a process that is killed anywhere 
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import stat
+import sys
 from contextlib import suppress
 from itertools import count, pairwise
 
@@ -439,3 +441,89 @@ def test_kills_at_random_moments(rng, tmp_path):
             out = ("o", "o.parquet")[rng.integers(2)]
             died += one_kill(tmp_path / f"{turn}-{rng.integers(1 << 40)}", reference, out, int(rng.integers(1, 110)))
     return died
+
+
+# --- what an attacker found -----------------------------------------------------------------------------------------
+
+
+def test_parts_that_differ_in_the_ending_alone_go_out_under_their_whole_names(tmp_path, reference):
+    """a.csv and a.csv.gz would both be a.csv: the release was charged, and refused for a change that nobody made."""
+    (tmp_path / "in").mkdir()
+    table = written(some_table(RNG(3), 5), tmp_path / "in" / "a.csv")
+    (tmp_path / "in" / "a.csv.gz").write_bytes(gzip.compress(table.read_bytes()))
+    went = fugu.release(plan(reference), tmp_path / "in", f"{tmp_path}/out/", tmp_path / "l.db")
+    assert len(went.values) == 10 and nothing_but(tmp_path / "out", "a.csv.csv", "a.csv.gz.csv")
+    assert fugu.verify(tmp_path / "out.certificate.json", published=tmp_path / "out").holds
+
+
+@pytest.mark.parametrize("first", ["o", "o.csv"])
+def test_a_draft_of_a_run_that_was_killed_does_not_stay_beside_another_draw(first, tmp_path, reference, monkeypatch):
+    """Killed before it was settled, and run again under another name, or elsewhere and then here again."""
+    table = cut(RNG(3), some_table(RNG(2), 40), tmp_path / "in", ".csv")
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(), there.mkdir()
+
+    def run(place):
+        return fugu.release(plan(reference), table, place, tmp_path / "l.db")
+
+    def killed():
+        with monkeypatch.context() as patch:
+            patch.setattr("fugu.publication.drafts.content_sha256", lambda place: sys.exit(9))
+            with pytest.raises(SystemExit):
+                run(here / first)
+        assert [path.name.endswith(PENDING) for path in here.iterdir()] == [True]
+
+    killed()
+    run(here / "p.parquet")
+    assert not [path for path in here.iterdir() if path.name.endswith(PENDING)]
+    for path in (tmp_path / "l.db", tmp_path / "l.db.key", *here.iterdir()):
+        path.unlink()
+    killed()
+    other = run(there / first).values
+    assert list(run(here / first).values) == list(other)
+    assert not [path for path in here.iterdir() if path.name.endswith(PENDING)]
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_folder_that_lacks_a_part_or_has_another_is_not_what_was_published(given, tmp_path, reference):
+    """A part that is not there was called not checked, in a folder that was there; strays beside the document were
+    looked for only where the folder was named."""
+    (tmp_path / "in").mkdir()
+    for k in "ab":
+        written(some_table(RNG(3), 5), tmp_path / "in" / f"{k}.csv")
+    fugu.release(plan(reference), tmp_path / "in", f"{tmp_path}/out/", ledger=False)
+    document, out = tmp_path / "out.certificate.json", tmp_path / "out"
+
+    def verified():
+        return fugu.examine(document, published=out if given else None).holds
+
+    assert verified()
+    (out / "a.csv").rename(tmp_path / "a.csv")
+    assert not verified()
+    (tmp_path / "a.csv").rename(out / "a.csv")
+    assert verified()
+    written(some_table(RNG(3), 1), out / "c.csv")
+    assert not verified()
+
+
+def test_what_others_put_beside_published_parts_is_not_removed(tmp_path, reference):
+    table = cut(RNG(3), some_table(RNG(2), 9), tmp_path / "in", ".csv")
+    for force in (False, True):
+        fugu.release(plan(reference), table, f"{tmp_path}/out/", ledger=False, force=force)
+    (tmp_path / "out" / "_notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match="something else than the release"):
+        fugu.release(plan(reference), table, f"{tmp_path}/out/", ledger=False, force=True)
+    assert (tmp_path / "out" / "_notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["a\\b", "a\nb", "a\rb", os.fsdecode(b"a\xff")])
+def test_a_name_that_no_document_can_state_is_refused_before_anything_is_charged(name, tmp_path, reference):
+    """Of a backslash came a certificate that could not be read; of bytes that are no text an error after the charge."""
+    (tmp_path / "in").mkdir()
+    good = written(some_table(RNG(3), 5), tmp_path / "t.csv")
+    (tmp_path / "in" / f"{name}.csv").write_bytes(good.read_bytes())
+    for table, out, kind in ((tmp_path / "in", "o.csv", BadTable), (tmp_path / "in", "o/", BadTable),
+                             (good, f"{name}.csv", UsageError), (good, f"{name}/", UsageError)):  # fmt: skip
+        with pytest.raises(kind, match=r"go(es)? out"):
+            fugu.release(plan(reference), table, f"{tmp_path}/{out}", tmp_path / "l.db")
+    assert nothing_but(tmp_path, "in", "t.csv")

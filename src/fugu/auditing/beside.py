@@ -169,6 +169,8 @@ def published_checks(found: Exhibit, given: str | os.PathLike[str] | None) -> It
         return
     wanted = document.published
     own = given if given is not None else found.published
+    if own is None and folder and found.folder is not None and (beside := found.folder / wanted[0]["folder"]).is_dir():
+        own = beside
     parts = None if own is None or not Path(own).is_dir() else Path(own)
     if parts is not None:
         own = None
@@ -187,7 +189,7 @@ def published_checks(found: Exhibit, given: str | os.PathLike[str] | None) -> It
             place = Path(own)
         moved = "" if place is None or place.name == file["name"] else f", under the name {place.name!r}"
         says = f"SHA-256 and {file['bytes']} bytes are those of the document{moved}"
-        yield checked(f"published {file['name']}", says, partial(_same, file, place))
+        yield checked(f"published {file['name']}", says, partial(_same, file, place, parts))
 
 
 def check_data(document: ReleaseDocument, private: PrivatePart | None, table: str | None) -> None:
@@ -200,8 +202,11 @@ def check_data(document: ReleaseDocument, private: PrivatePart | None, table: st
         raise CertificateError(f"{file_name(table)!r} is not the file that was released: another content")
 
 
-def _same(file: dict[str, Any], place: Path | None) -> None:
-    """CertificateError, with what differs in aggregate, unless the file is the one that was published."""
+def _same(file: dict[str, Any], place: Path | None, parts: Path | None) -> None:
+    """CertificateError, with what differs in aggregate, unless the file is the one that was published. `parts`: the
+    folder that is there, in which none may be missing."""
+    if parts is not None and place is not None and not place.is_file():
+        raise CertificateError(f"{file['name']!r} was published, and is missing in the folder {parts.name!r}")
     if place is None or not place.is_file():
         raise NotChecked(f"{file['name']!r} is not beside the document; give it (--published)")
     if file_sha256(place) != file["sha256"]:

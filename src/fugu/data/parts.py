@@ -17,7 +17,7 @@ from fugu.data.column import Raw
 from fugu.data.files import BLOCK, Cells, Dialect, form_of, parquet, text_rows
 from fugu.data.frame import Relation, Table, quoted
 from fugu.errors import BadTable
-from fugu.files import STREAM, file_name, opened, parts_of
+from fugu.files import STREAM, file_name, opened, parts_of, plain_name
 from fugu.visible import several
 
 ROWS = 2**16
@@ -129,6 +129,11 @@ class Parts:
             raise BadTable(
                 f"{inner.name!r} is a folder inside {os.fspath(path)!r}: parts lie side by side, and what the name of "
                 "a folder says is no column; put it into the parts"
+            )
+        if strange := next((file for file in files if not plain_name(file.name)), None):
+            raise BadTable(
+                f"the name of the part {strange.name!r} has a backslash, an end of line or bytes that are no text, and "
+                "names of parts go out: rename it"
             )
         parts = tuple(TablePart.of(file, dialect) for file in files)
         first, columns = parts[0], parts[0].columns(dialect)

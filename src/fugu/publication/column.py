@@ -119,7 +119,7 @@ class OpenedColumn:
 
     def names(self, target: Path, folder: bool) -> tuple[str, ...]:
         """What the published files are called: as the parts that were read, in their own form."""
-        return tuple(map(_published_name, self.parts.parts)) if folder else (target.name,)
+        return _published_names(self.parts.parts) if folder else (target.name,)
 
     def published_rows(self, target: Path, folder: bool) -> dict[str, int]:
         """How many rows each of them has."""
@@ -133,9 +133,12 @@ class OpenedColumn:
         return self.rows if folder else (len(self),)
 
 
-def _published_name(part: TablePart) -> str:
-    """What a part is called where it is published: as it is, and a text file as plain CSV."""
-    return part.name.removesuffix(part.form) + (PARQUET if part.rows is not None else CSV)
+def _published_names(parts: Sequence[TablePart]) -> tuple[str, ...]:
+    """What parts are called where they are published: as they are, and text files as plain CSV; by their whole names
+    where two differ in the ending alone, such as a.csv and a.csv.gz."""
+    end = PARQUET if parts[0].rows is not None else CSV  # all parts are of one kind
+    short = tuple(part.name.removesuffix(part.form) + end for part in parts)
+    return short if len({*short}) == len(short) else tuple(part.name + end for part in parts)
 
 
 def _earlier(parts: Parts) -> Mapping[str, str]:

@@ -153,16 +153,25 @@ def drafted_for(whose: str, target: Path, content: Callable[[], Content]) -> Dra
     """The same for a request that a ledger knows by this text: the draft of a run that was killed before, if it is
     whole, and else a new one. One run at a time comes here."""
     _sweep(target)
-    stem = f".{target.name}.{hashlib.sha256(whose.encode()).hexdigest()[:16]}."
-    whole = []
-    for draft in sorted(target.parent.glob(f"{glob.escape(stem)}*{PENDING}")):
-        if holds(draft, draft.name.removeprefix(stem).removesuffix(PENDING)):
+    stem, whole = f".{target.name}.{_mark(whose)}.", []
+    for draft in sorted(kept_for(whose, target)):
+        if draft.name.startswith(stem) and holds(draft, draft.name.removeprefix(stem).removesuffix(PENDING)):
             whole.append(draft)
         else:
-            discard(draft)  # of an earlier version, edited, or killed before it was whole
+            discard(draft)  # of an earlier version, edited, killed before it was whole, or for another name
     if not whole:
         whole = [put(content(), target, lambda sha256: f"{stem}{sha256}{PENDING}")[0]]
     return Draft(whole[0], target, content_sha256(whole[0]), kept=True)
+
+
+def kept_for(whose: str, target: Path) -> list[Path]:
+    """The drafts of a request that a ledger knows by this text, beside the target, under whatever name they were to go
+    out."""
+    return list(target.parent.glob(f".*.{_mark(whose)}.*{PENDING}"))
+
+
+def _mark(whose: str) -> str:
+    return hashlib.sha256(whose.encode()).hexdigest()[:16]
 
 
 def put(content: Content, target: Path, named: Callable[[str], str]) -> tuple[Path, str]:

@@ -15,6 +15,7 @@ from fugu.data.private import Private, open_private
 from fugu.data.secrets import ProtectLike
 from fugu.documents.release import OTHER_PEOPLE, ReleaseDocument
 from fugu.errors import AlreadyReleased, BudgetRefused, FuguError, NotComposable, UsageError
+from fugu.files import discard
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger import Books, Ledger, Marks, books, fingerprints
@@ -24,7 +25,7 @@ from fugu.ledger.keys import LedgerLike, Place, ledger_for
 from fugu.ledger.store import LockedView
 from fugu.mechanism import Mechanism, Release
 from fugu.numbers.exact import Real
-from fugu.publication.drafts import Content, Draft, drafted_for, holds
+from fugu.publication.drafts import Content, Draft, drafted_for, holds, kept_for
 from fugu.publication.files import Files
 from fugu.queries.answer import Answer
 from fugu.queries.features import Placed
@@ -123,14 +124,18 @@ def drawn_once(
     stores the name and the digest of the draft when the request is settled: only what was settled is ever published.
     Whatever breaks on the way, the same request finds that very draft again, and nothing is drawn a second time."""
 
+    named = account.ledger.absolute() if isinstance(account.ledger, Path) else account.ledger
+    whose = json.dumps([str(named), account.data, account.request])
+
     def produce() -> dict[str, Any]:
-        named = account.ledger.absolute() if isinstance(account.ledger, Path) else account.ledger
-        whose = json.dumps([str(named), account.data, account.request])
         draft = drafted_for(whose, target, content)
         return {"file": str(target.absolute()), "draft": draft.file.name, "sha256": draft.sha256, "rows": rows}
 
     receipt = account.charge(marks, mechanism, produce)
     stored = Path(receipt["file"])
+    for draft in kept_for(whose, target):  # of a run that was killed, where a later one went elsewhere
+        if draft.name != receipt["draft"]:
+            discard(draft)
     for place in (target, stored.with_name(receipt["draft"]), stored):
         if holds(place, receipt["sha256"]):
             return Draft(place, target, receipt["sha256"], kept=True)

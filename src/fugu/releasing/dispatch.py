@@ -23,7 +23,7 @@ from fugu.documents.document import Document
 from fugu.documents.release import ReleaseDocument, is_name
 from fugu.documents.sentences import ON_THE_TERMINAL
 from fugu.errors import CertificateError, FuguError, UnknownName, UsageError
-from fugu.files import check_apart, check_folder, file_name
+from fugu.files import check_apart, check_folder, file_name, parts_of, plain_name
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger.books import standing
@@ -290,11 +290,17 @@ def targets(what: str, output: str, suffix: str, over: bool, *read: str | None, 
     else:
         options.ending(what, output, suffix)
     files = Files(Path(output), over, folder)
+    if not plain_name(files.published.name):
+        raise UsageError(
+            f"{what}: the name {files.published.name!r} has a backslash, an end of line or bytes that are no text, and "
+            "it goes out with the document; choose another name"
+        )
     for file in (*(() if folder else (output,)), *files.all()[1:]):
         check_apart(file, *read)
     if folder and check_folder(output, *read).is_dir() and over and any(files.published.iterdir()):
         try:
             whole = holds(files.published, ReleaseDocument.load(files.certificate).bound)
+            whole = whole and {*files.published.iterdir()} == {*parts_of(files.published)}  # and nothing of others
         except (FuguError, OSError):
             whole = False
         if not whole:
