@@ -235,8 +235,11 @@ def test_a_ledger_that_is_not_there_is_said_in_the_same_words_by_every_line(tmp_
     """The wrong version of one line said that the certificate cannot be read, which it can."""
     folder = prepared(tmp_path)
     out = charged(folder, "column")
-    for name in ("gone.db", "made"):  # no file at all, and a folder
+    for name, why in (
+        ("gone.db", "there is no ledger 'gone.db'"),
+        ("made", "no ledger file 'made': it is a folder or a device"),
+    ):
         found = fugu.examine(beside(out), ledger=folder / name)
         said = {line: (outcome, why) for line, outcome, why in found.checks if line.startswith("ledger")}
         assert not found.holds and set(said) == {"ledger", "ledger entry", "ledger beliefs", "ledger draw"}
-        assert set(said.values()) == {("fails", f"there is no ledger {name!r}")}
+        assert set(said.values()) == {("fails", why)}

@@ -40,6 +40,7 @@ SESSIONS = "test_session_doors.py"
 DOORS = {
     "publication/releasing.py:open_column": HERE,
     "publication/column.py:of": HERE,
+    "publication/spark.py:of": "../spark/test_spark_draws.py",
     "publication/column.py:private": HERE,
     "mechanism/drawing.py:numbers": HERE,
     "mechanism/intake.py:as_column": HERE,
@@ -53,6 +54,7 @@ DOORS = {
     "training/inputs.py:read": TRAINING,
     "training/inputs.py:_opened": "test_transformer_doors.py",
     "cli/train_reading.py:rows": TRAINING,
+    "cli/train.py:_check": TRAINING,
 }
 """Every function that opens private data, and where one record of it is replaced."""
 OTHER_READERS = {

@@ -17,7 +17,7 @@ from fugu.documents.document import Checked, NotChecked, canonical_json, checked
 from fugu.documents.kinds import inner
 from fugu.documents.reading import reading
 from fugu.documents.release import ReleaseDocument, file_sha256
-from fugu.errors import CertificateError, LedgerBroken
+from fugu.errors import BadLedger, CertificateError, LedgerBroken
 from fugu.guarantee import ZCDP, Guarantee
 from fugu.guarantee.asks import exact
 from fugu.guarantee.composition import promise
@@ -236,5 +236,5 @@ def the_books(ledger: str) -> Iterator[Books]:
         raise CertificateError(f"there is no ledger {found.name!r}")
     try:
         yield found
-    except LedgerBroken as error:
+    except (BadLedger, LedgerBroken) as error:
         raise CertificateError(str(error)) from None
