@@ -111,7 +111,7 @@ def test_what_cannot_be_piped_is_refused_in_words(folder, monkeypatch):
         (("release", "-", *ASKED, *COUNTS, "-o", "x.csv"), "PK\x03\x04", "an Excel file"),
         (("calibrate", REFERENCE, *COLUMN[:2], *ASKED[2:], "-o", "-"), "", "JSON"),
         (("compare", REFERENCE, *COLUMN[:2], *ASKED[2:], "--figure", "-"), "", "name that ends in .html"),
-        (("release", TODAY, *ASKED, *COUNTS, "-o", "x.csv", "--report", "-"), "", "name that ends in .html"),
+        (("release", TODAY, *ASKED, *COUNTS, "-o", "x.csv", "--report", "-"), "", "only fugu release -o -"),
     ):
         with pytest.raises(UsageError, match=message):
             run(*words, piped=piped)

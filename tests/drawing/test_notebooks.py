@@ -286,9 +286,8 @@ EXTRAS = {"fugu.ledger.connection": "psycopg", "fugu.ledger.database": "psycopg"
 def test_every_class_that_is_shown_has_a_view_of_one_name():
     """Classes are found by name: two of one name would be shown by the view of one of them."""
     for module in pkgutil.walk_packages(fugu.__path__, "fugu."):
-        if not module.name.endswith("__main__"):
-            if module.name not in EXTRAS or find_spec(EXTRAS[module.name]):
-                importlib.import_module(module.name)
+        if not module.name.endswith("__main__") and find_spec(EXTRAS.get(module.name, "fugu")):
+            importlib.import_module(module.name)
     waiting, found = [Shown], []
     while waiting:
         more = waiting.pop().__subclasses__()
