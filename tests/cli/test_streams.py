@@ -110,8 +110,8 @@ def test_what_cannot_be_piped_is_refused_in_words(folder, monkeypatch):
         (("release", "-", *ASKED, *COUNTS, "-o", "x.csv"), "", "is empty"),
         (("release", "-", *ASKED, *COUNTS, "-o", "x.csv"), "PK\x03\x04", "an Excel file"),
         (("calibrate", REFERENCE, *COLUMN[:2], *ASKED[2:], "-o", "-"), "", "JSON"),
-        (("compare", REFERENCE, *COLUMN[:2], *ASKED[2:], "--figure", "-"), "", "name that ends in .html"),
-        (("release", TODAY, *ASKED, *COUNTS, "-o", "x.csv", "--report", "-"), "", "only fugu release -o -"),
+        (("compare", REFERENCE, *COLUMN[:2], *ASKED[2:], "--figure", "-"), "", "only fugu release -o -"),
+        (("release", TODAY, *ASKED, *COUNTS, "-o", "x.csv", "--report", "-"), "", "name that ends in .html"),
     ):
         with pytest.raises(UsageError, match=message):
             run(*words, piped=piped)
