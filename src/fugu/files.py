@@ -71,7 +71,7 @@ def file_name(path: PathLike) -> str:
 
 
 def plain_name(name: str) -> bool:
-    """Whether a document can name a file so: in text that `sha256sum` prints as it is, and that is no path anywhere."""
+    """Whether a document can name a file so: in text that sha256sum prints as it is, and that is no path anywhere."""
     return not set(name) & {"\\", "\r", "\n"} and name.encode(errors="replace").decode() == name
 
 
