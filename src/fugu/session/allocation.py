@@ -332,7 +332,7 @@ class Room:
             return Fraction(0)
         alone = not base and len(joined(new(most))) == 1
         states, many = 1 if alone else law.size, law.size > FRESH and not alone
-        finest = 2e-6 if states <= FRESH else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
+        finest = 2e-8 if states <= FRESH else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
         near = finest * float((self.target - self.before) / self.target)
 
         def cost(pair: tuple[str, str], top: Fraction, scale: Fraction) -> tuple[Fraction, float]:
