@@ -78,7 +78,8 @@ def test_chains_that_differ_in_the_last_digit(seed, epsilon):
 
 
 def test_one_chain_alone_allows_too_much_for_some():
-    chains = ((fitted(seed), epsilon) for seed, epsilon in CAUGHT)
+    """On a processor where none of those that are known shows it, the next thousand are tried: one in three hundred."""
+    chains = ((fitted(seed), epsilon) for seed, epsilon in (*CAUGHT, *((seed, 0.01) for seed in range(30_000, 31_500))))
     assert any(excess(chain, least_of_both(chain, epsilon), epsilon) > 0 for chain, epsilon in chains)
 
 
