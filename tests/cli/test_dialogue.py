@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import sys
 import tomllib
 from contextlib import chdir
@@ -31,6 +32,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+LEAVING = ("\x03", "\x04")
+
+
 def talk(folder, words, answers):
     """Exit code and screen of `fugu` on a terminal, where somebody answers each question in turn."""
     child, terminal = pty.fork()
@@ -38,8 +42,11 @@ def talk(folder, words, answers):
         os.chdir(folder)
         os.environ.update(COLUMNS="200", NO_COLOR="1")
         os.execv(sys.executable, [sys.executable, "-m", "fugu", *words])
-    shown, left = "", list(answers)
+    shown, left, last = "", list(answers), ""
     while True:
+        if last in LEAVING and not select.select([terminal], [], [], 2)[0]:
+            os.write(terminal, last.encode())  # it came before the program read the line, and was lost
+            continue
         try:
             part = os.read(terminal, 4096).decode()
         except OSError:  # the end, on Linux
@@ -49,7 +56,8 @@ def talk(folder, words, answers):
         shown += part
         if shown.endswith("]: "):
             shown += "\n"
-            os.write(terminal, (left.pop(0) if left else "\x04").encode())
+            last = left.pop(0) if left else "\x04"
+            os.write(terminal, last.encode())
     os.close(terminal)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     assert not left, (shown, left)
@@ -89,7 +97,7 @@ def test_defaults_wrong_answers_and_a_file_that_release_takes_as_it_is(folder):
     assert (folder / "out.csv").read_text().startswith("query,group,cell")
 
 
-@pytest.mark.parametrize("leave", ["\x03", "\x04"], ids=["interrupt", "end of input"])
+@pytest.mark.parametrize("leave", LEAVING, ids=["interrupt", "end of input"])
 @pytest.mark.parametrize("before", [0, 3])
 def test_whoever_leaves_leaves_nothing(leave, before, folder):
     code, shown = talk(folder, ["init", "ref.csv"], ["\n"] * before + [leave])
