@@ -6,6 +6,7 @@ import copy
 import json
 import random
 
+import numpy as np
 import pytest
 
 from fugu.data import read_table
@@ -235,12 +236,16 @@ def test_a_raised_budget_is_found_by_the_ledger(released):
 
 
 def public_of(folder, out):
-    """What a release shows of itself but for the drawn numbers: the document, the lines of the file, widths."""
+    """What a release shows of itself but for the drawn numbers: the document, the lines of the file, widths. The
+    interval of a quantile ends with its column's bounds: the number drawn, and nothing else, says how wide it is."""
     table = read_table(folder / out)
     names = [table.exact(name).values.tolist() for name in ("query", "group", "cell")]
-    low, high = (table.exact(name).values for name in ("low", "high"))
+    value, low, high = (table.exact(name).values for name in ("value", "low", "high"))
+    chosen = np.array([query.startswith("quantile") for query in names[0]])
     body = public_part(json.loads(beside(folder / out).read_text()))
-    return body, names, (high - low).round(9).tolist()
+    assert chosen.sum() == 1, "one median is asked"
+    (v,), (below,), (above,) = value[chosen], low[chosen], high[chosen]
+    return (body, names, (high - low)[~chosen].round(9).tolist()), (v, (below, above))
 
 
 def test_one_private_cell_changes_nothing_but_drawn_numbers(tables, tmp_path):
@@ -256,7 +261,10 @@ def test_one_private_cell_changes_nothing_but_drawn_numbers(tables, tmp_path):
         )
         assert code == 0, said
         shown.append(public_of(tmp_path, "one.csv"))
-    assert all(each == shown[0] for each in shown[1:])
+    assert all(each == shown[0][0] for each, _ in shown[1:])
+    medians = dict(each for _, each in shown)
+    assert all(medians[value] == ends for _, (value, ends) in shown)
+    assert all(low == max(v - 20, 0) and high == min(v + 20, 50) for v, (low, high) in medians.items()), medians
 
 
 def test_an_audit_says_why_not(released):
