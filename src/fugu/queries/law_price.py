@@ -218,10 +218,9 @@ class LawPrice:
         """How one record counts in a sum, or the cells of a table of counts; a range that nobody gave is that of the
         reference, never that of the table itself."""
         if self.public_prior and self._undeclared():
-            raise UsageError(
-                f"{self.question} needs bounds, or bins, here, such as bounds=(0, 400), or a schema that lists the "
-                "values: the beliefs are fitted on the private table itself, whose numbers stay private"
-            )
+            needs = "bins, such as (0, 200, 400)," if self.tabulated else "bounds, such as (0, 400),"
+            raise UsageError(f"{self.question} needs {needs} or a schema that lists the values: the beliefs are fitted "
+                             "on the private table itself, whose numbers stay private")  # fmt: skip
         (feature,) = plan_of(self.question, self.reading, self.known, self.options).features
         assert isinstance(feature, Coded | Is | Placed)  # the kinds of a total
         return feature
