@@ -13,6 +13,11 @@ from hunting import search
 from release_files import RELEASES, beside, command, document_of, prepared, released
 
 KINDS = (*RELEASES, "model")
+DECLARED = """[schema.columns]
+g = {kind = "category", values = ["x", "y", "z"]}
+s = {kind = "category", values = ["a", "b"]}
+v = {kind = "ordered", values = [0, 1, 2, 3, 4]}
+"""
 LETTERS = string.ascii_letters + string.digits + '".,:-{}[]/ '
 
 
@@ -33,10 +38,13 @@ def rule(seed, folder, edits=6):
     rng = random.Random(seed)
     prepared(folder, seed)
     kind = KINDS[seed % len(KINDS)]
-    own = kind not in ("model", "many", "crosstab") and rng.random() < 0.25
+    own = kind not in ("model", "many") and rng.random() < 0.25
     more = ("--epsilon", str(rng.choice((0.3, 1, 2.5)))) if kind != "model" else ()
     if own and kind in ("histogram", "histograms"):  # cells that nobody declared are refused there
         more += ("--bins", "0,2,4,6")
+    if own and kind == "crosstab":
+        (folder / "schema.toml").write_text(DECLARED)
+        more += ("--schema", folder / "schema.toml")
     out = released(folder, kind, *more, **({"source": ("--public-prior",)} if own else {}))
     code, said = command("verify", out.parent, "--data", folder / "today.csv")
     assert code == 0, (kind, said)

@@ -72,3 +72,18 @@ def test_the_terminal_warns(folder, monkeypatch, what, source):
     certificate = json.loads((folder / "o.certificate.json").read_text())
     assert (WITHHELD in certificate["assumptions"]) == (source == ["--public-prior"])
     assert PRIVATE_NUMBERS not in certificate["assumptions"]  # they are in the private part
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",), ("--json",), ("--dry-run", "--json")])
+@pytest.mark.parametrize("what", [["--publish", "x"], ["--query", "mean(x)", "--route", "law", "--bounds", "0,4"]])
+@pytest.mark.parametrize("source", [["--public-prior"], ["--reference", "r.csv"]])
+def test_what_a_missing_cell_counts_as_is_said_of_a_reference_and_withheld_of_the_table_itself(
+    folder, monkeypatch, source, what, more
+):
+    """Rejects the private table's own median, called "the reference's", on the screen of a release whose document
+    withholds it."""
+    monkeypatch.chdir(folder)
+    asked = ["release", "t.csv", *what, "--protect", "s", "--epsilon", "0.5", *source, "-o", "o.csv", "--no-ledger"]
+    found = CliRunner().invoke(cli.app, [*asked, *more])
+    assert found.exit_code == 0, found.output
+    assert ("counts as 2, the reference's median" in " ".join(found.stdout.split())) == (source[0] == "--reference")

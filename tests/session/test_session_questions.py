@@ -299,14 +299,38 @@ def test_a_range_is_rounded_outward_to_the_step_and_no_whole_number_lies_halfway
 def test_beliefs_from_the_private_table_itself_take_no_range_of_it():
     """Rejects a least and a largest private number in the certificate, private numbers as the names of cells, and a
     refusal that tells how many there are."""
+    questions = ("mean(age)", "histogram(age)", "crosstab(age, ward)")
     said = set()
     for ages in ([k / 3 for k in range(200)], [k % 30 + 0.25 for k in range(200)], [7] * 200, [1, 1e300] * 100):
-        numbers = {**TODAY, "age": ages}
-        for query, needed in (("mean(age)", "bounds"), ("histogram(age)", "bins"), ("crosstab(age, ward)", "bins")):
-            with pytest.raises(UsageError, match=rf"needs {needed}.*stay private") as refusal:
-                fugu.answer(numbers, query, "ill", fugu.Pure(1), numbers, public_prior=True)
+        for query in questions:
+            with pytest.raises(UsageError, match=r"needs .*schema.*stay private") as refusal:
+                own({**TODAY, "age": ages}, query)
             said.add(str(refusal.value))
-    assert len(said) == 3  # one for each question, whatever the numbers
+    assert len(said) == len(questions)  # one for each, whatever the numbers
+
+
+def own(table, query, **how):
+    """The answer under beliefs that are fitted on the private table itself."""
+    return fugu.answer(table, query, "ill", fugu.Pure(1), table, public_prior=True, allow_no_noise=True, **how)
+
+
+@pytest.mark.parametrize("ages", [{"kind": "number", "bounds": (0, 30)}, {"kind": "ordered", "values": range(30)}])
+def test_what_a_refusal_names_is_enough_and_nothing_is_named_that_is_not(ages):
+    """Rejects bounds for a table of counts, and edges for two columns, which no question of one law takes."""
+    table = {**TODAY, "age": [k % 30 for k in range(200)]}
+    kinds = {"age": {**ages}, "ward": {"kind": "category", "values": ["a", "b"]}}
+    kinds |= {"ill": {"kind": "category", "values": sorted({*TODAY["ill"]})}}
+    given = {"bounds": (0, 30), "bins": (0, 10, 30), "schema": Schema(kinds)}
+    for query in ("mean(age)", "histogram(age)", "crosstab(age, ward)"):
+        with pytest.raises(UsageError) as refusal:
+            own(table, query)
+        for name, value in given.items():
+            cells_unnamed = name == "schema" and ages["kind"] == "number" and query != "mean(age)"
+            if name in str(refusal.value) and not cells_unnamed:
+                assert own(table, query, **{name: value}).cells
+            else:
+                with pytest.raises(UsageError):
+                    own(table, query, **{name: value})
 
 
 def test_questions_asked_together_have_the_same_noise_in_any_order_and_one_by_one_what_is_left():

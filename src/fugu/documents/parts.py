@@ -261,8 +261,8 @@ def published_unit(certificate: Certificate) -> Fraction:
 
 
 def rules_of(certificate: Certificate) -> tuple[str, ...]:
-    """What cells count as that cannot be used: of a column as its query says, of statistics as the schema does."""
-    if certificate.body.get("reading") is None:
+    """What unusable cells count as, by the query or the schema; not said where it is the private table's median."""
+    if certificate.body.get("reading") is None or say.holds_private_numbers(certificate.assumptions):
         return ()
     from fugu.data.secrets import OF_NUMBERS, column_rule, rules
 

@@ -217,20 +217,21 @@ class LawPrice:
     def feature(self) -> Coded | Is | Placed:
         """How one record counts in a sum, or the cells of a table of counts; a range that nobody gave is that of the
         reference, never that of the table itself."""
-        if self.public_prior and self._undeclared():
-            needs = "bins, such as (0, 200, 400)," if self.tabulated else "bounds, such as (0, 400),"
-            raise UsageError(f"{self.question} needs {needs} or a schema that lists the values: the beliefs are fitted "
-                             "on the private table itself, whose numbers stay private")  # fmt: skip
+        if self.public_prior and (needed := self._undeclared()):
+            raise UsageError(f"{self.question} needs {needed}: the beliefs are fitted on the private table itself, "
+                             "whose numbers stay private")  # fmt: skip
         (feature,) = plan_of(self.question, self.reading, self.known, self.options).features
         assert isinstance(feature, Coded | Is | Placed)  # the kinds of a total
         return feature
 
-    def _undeclared(self) -> bool:
-        """Whether bounds, edges or cells would be numbers of the reference; asked before its cells are looked at."""
-        numeric = [self.reading.fields[name] for name in self.question.columns if self.reading.fields[name].numeric]
-        if self.tabulated:
-            return bool(numeric) and self.options.bins is None
-        return self.question.facts.numbers and self.options.bounds is None and any(f.bounds is None for f in numeric)
+    def _undeclared(self) -> str:
+        """What bounds, edges or cells lack that would else be numbers of the reference, whose cells it does not see."""
+        fields = [self.reading.fields[name] for name in self.question.columns if self.reading.fields[name].numeric]
+        if not self.tabulated:
+            free = self.question.facts.numbers and self.options.bounds is None and any(f.bounds is None for f in fields)
+            return "bounds, such as bounds=(0, 400), or a schema that has them" if free else ""
+        edges = "bins, such as bins=(0, 200, 400), or " if len(self.question.columns) == 1 else ""
+        return f'{edges}a schema that lists the values as "ordered"' if fields and self.options.bins is None else ""
 
     def _ranged(self, feature: Coded | Is | Placed) -> tuple[str, ...]:
         """That bounds or edges are the reference's range, where none were given."""
