@@ -1032,6 +1032,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_grown", "chain: stopped before it is a bound", "ratio <= bound", "ratio <= 1.5 * bound"),
     [FORGETS],
     ("through_any", "chain: half the diameter", "-diameter / 2", "-diameter / 4"),
+    ("AnyStart.odds", "chain: the odds of the other order", "np.maximum(moved, 0.0)", "np.maximum(-moved, 0.0)"),
+    ("AnyStart.odds", "chain: what one value alone reaches", "np.where(finite, np.maximum(moved, 0.0), np.inf)", "np.where(finite, np.maximum(moved, 0.0), 0.0)"),
     ("limit_of", "chain: forgotten at once", "h.max(axis=1, initial=-np.inf) - h.min(axis=1, initial=np.inf) + pad", "0 * pad"),
     [START],
     ("of_supports", "chain: skipped secrets are not named", "tuple(found)", "()"),
