@@ -309,7 +309,7 @@ class TableBelief(Belief):
         masks = {label: mask for label, mask in secrets.masks().items() if mask.any()}
         everything = {
             "reading": reading, "table": table, "spec": spec, "secrets": tuple(secrets.labels), "masks": masks,
-            "unit": unit, "groups": groups, "_pricings": {}, "_worth": {},
+            "unit": unit, "groups": groups, "_pricings": {}, "_priced": [], "_worth": {},
         }  # fmt: skip
         vars(self).update(everything)
 
@@ -321,12 +321,13 @@ class TableBelief(Belief):
     unit: str | None
     groups: GroupColumns
     _pricings: dict[tuple[str, ...], Pricing]
+    _priced: list[Pricing]
     _worth: dict[TableHistory, Worth]
 
     def with_groups(self, groups: GroupColumns) -> TableBelief:
-        """The same belief about other groups; laws for those who know no group are worked out once for both."""
+        """The same belief about other groups; where those sort the reference alike, laws and prices are one."""
         found = object.__new__(TableBelief)
-        vars(found).update({**vars(self), "groups": groups, "_pricings": {(): self.pricing(())}, "_worth": {}})
+        vars(found).update({**vars(self), "groups": groups, "_pricings": {}, "_worth": {}})
         return found
 
     def __repr__(self) -> str:
@@ -404,7 +405,10 @@ class TableBelief(Belief):
         if by not in self._pricings:
             known = {column: self.groups.of(column).known for column in by}
             there = {column: labels for column, labels in known.items() if labels is not None}
-            self._pricings[by] = Pricing(TypeLaws(self.reading, self.table, self.masks, there))
+            alike = (each for each in self._priced if each.laws.sorts_by(there))
+            if (pricing := next(alike, None)) is None:
+                self._priced.append(pricing := Pricing(TypeLaws(self.reading, self.table, self.masks, there)))
+            self._pricings[by] = pricing
         return self._pricings[by]
 
     @classmethod
