@@ -1716,6 +1716,12 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["translation/test_every_kind.py"],
     ("_alike", "zcdp: several priors as one", "members(prior)", "None"),
     ("_alike", "zcdp: records without their reduction", "isinstance(prior, Recorded)", "False"),
+    ["auditing/test_signature.py"],
+    ("signed_by", "signature: for any purpose", "_asked('verify', *allowed, '-I', principal, '-n', NAMESPACE, *beside, stdin=content)", "_asked('check-novalidate', '-n', 'file', *beside, stdin=content) or _asked('verify', *allowed, '-I', principal, '-n', NAMESPACE, *beside, stdin=content)"),
+    ("signed_by", "signature: over any bytes", "_asked('verify', *allowed, '-I', principal, '-n', NAMESPACE, *beside, stdin=content)", "' with x'"),
+    ("_asked", "signature: what is refused counts", "done.returncode == 0", "True"),
+    ("signature_checks", "signature: not checked is held", "('signature', 'not checked', str(why))", "('signature', 'holds', str(why))"),
+    ("sign", "signature: replaced unasked", "target.exists() and not force", "False"),
     ["data/test_files.py::test_an_engine_that_raises_something_else_is_refused_too"],
     ("Relation._asked", "engine: its own errors only", "Exception", "ImportError"),
 ]  # fmt: skip
