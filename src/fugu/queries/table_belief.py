@@ -6,12 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import islice, permutations
+from functools import cached_property
+from itertools import permutations
 from typing import final
 
 import numpy as np
@@ -48,8 +48,6 @@ Charges = tuple[RecordCharge, ...]
 Shape = tuple[object, ...]
 Job = tuple[StatedLaw, Charges]
 """One law and one set of charges to be priced on it, for all types that these cover."""
-_NEAR = 8
-"""From the plans of how many pricers a new one may begin."""
 _FRONT = 64
 """More different charges on one law than this are first priced all at once, at the largest of each."""
 
@@ -179,17 +177,8 @@ class Pricing:
         if key not in self._pricers:
             self._kept[id(law)] = law
             p, q = (law.given[secret] for secret in pair)
-            self._pricers[key] = Pricer(law.states, p, q, partial(self._others, key))
+            self._pricers[key] = Pricer(law.states, p, q)
         return self._pricers[key]
-
-    def _others(self, key: tuple[int, Pair]) -> Iterator[tuple[Pricer, float]]:
-        """Pricers from whose plans that of a law may begin: of the same law in the other order, then the last few."""
-        law, (s, t) = key
-        if (law, (t, s)) in self._pricers:
-            yield self._pricers[law, (t, s)], -1.0
-        for (other, pair), pricer in islice(reversed(self._pricers.items()), _NEAR):
-            if other != law and {*pair} == {s, t}:
-                yield pricer, 1.0 if pair == (s, t) else -1.0
 
     def tangents(
         self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction, limits: Nearness
