@@ -26,7 +26,7 @@ SMOOTH, PROVE = "calibration/test_gaussian_calibration.py", "calibration/test_pr
 DOOR = "loss/test_door_mutants.py"
 FORGED, KEPT = "mechanism/test_forgeries_mutants.py", "mechanism/test_forgeries_mutants.py"
 RELEASE, CERTIFICATE = "mechanism/test_release.py", "mechanism/test_certificate.py"
-CONVERT = "guarantee/test_conversion.py"
+CONVERT, COMPOSED = "guarantee/test_conversion.py", "guarantee/test_composed.py"
 RECORDS_FORGED = "verifier/test_record_forgeries.py"
 DIVERGE, COSTS, SHIFTS = "loss/test_renyi_lattice.py", "loss/test_cost.py", "loss/test_shift.py"
 VECTORS = "calibration/test_vector_hunt.py"
@@ -114,6 +114,29 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Constraint.line_below", "a line that is too steep", "found.slope <= slope", "found.slope >= slope"),
     ("rest_at", "lines of any slope", "[line.rest for line in lines if line.slope <= slope]", "[line.rest for line in lines]"),
     ("guarantee/optimal.py:epsilon", "lines of any rest", "[Tangent(line.rest, line.slope) for line in lines]", "[Tangent(arb(0), line.slope) for line in lines]"),
+    [COMPOSED],
+    ("LossLaw.joined", "composed masses to the nearest", "-(-t >> bits)", "(t + (1 << bits - 1)) >> bits"),
+    ("LossLaw.joined", "what is infinite is infinite once", "(1 << 2 * self.bits) - sum(one.masses) * sum(two.masses)", "(1 << 2 * self.bits) - (1 << self.bits) * sum(two.masses)"),
+    ("LossLaw.of_tails", "more mass than one", "min(whole, _ceil(t * whole))", "_ceil(t * whole)"),
+    ("LossLaw.of_tails", "tails that rise", "accumulate(reversed(scaled), max)", "reversed(scaled)"),
+    ("LossLaw.of_bounds", "the line below the chord", "(grow * before - after) / (grow - 1)", "before"),
+    ("LossLaw.on", "an atom moves down", "-(-mass * share[rest] >> scale)", "mass * share[rest] >> scale"),
+    ("LossLaw.on", "the share of a straight line", "-balls.of(-rest * step / unit).expm1() * whole", "balls.of(Fraction(rest, unit)) * (1 << scale)"),
+    ("LossLaw.delta", "the atoms beyond the next point", "math.ceil((epsilon - self.first) / self.step)", "math.ceil((epsilon - self.first) / self.step) + 1"),
+    ("LossLaw.epsilon", "the logarithm rounded down", "balls.upper(point + ((above[at] - balls.of(allowed)) * (1 << _SPARE) / inside[at]).log())", "balls.lower(point + ((above[at] - balls.of(allowed)) * (1 << _SPARE) / inside[at]).log()) - 1e-12"),
+    ("_cut", "what is cut is lost", "LossLaw(step, lowest, masses[::-1], tails[top], bits, cut)", "LossLaw(step, lowest, masses[::-1], tails[0], bits, cut)"),
+    ("worst", "the first of several moves", "max((law.delta(i * step).upper() for law in laws))", "laws[0].delta(i * step).upper()"),
+    ("RatioBound.law", "delta is not kept", "d + (1 - d) / (1 + balls.of(-e).exp())", "1 / (1 + balls.of(-e).exp())"),
+    ("LaplaceShift.moved", "continuous noise for lattice noise", "r / (1 + r)", "r.sqrt() / 2"),
+    ("GaussianShift.moved", "half of a shift", "(by - 2 * far) * by / (2 * self.size)", "-far * by / self.size"),
+    ("OutputLaws.law", "one order of a pair", "[_excesses(both, powers) for both in (forth, back)]", "[_excesses(both, powers) for both in (forth, forth)]"),
+    ("OutputLaws.law", "dominance for epsilon >= 0 only", "range(lowest, highest + 1)", "range(0, highest + 1)"),
+    ("RenyiBound.law", "the other order forgotten", "1 - s + s * d", "s * d"),
+    ("pairs.py:_worst", "the shortest of several moves", "any(inside(v, w) for w in sizes)", "any(inside(w, v) for w in sizes)"),
+    ("Composed.implied_by", "one noise for every pair", "one.general and part.whole <= one.whole", "part.whole <= one.whole"),
+    ("Composed.epsilon", "what is infinite has no epsilon", "plain(self._sums[0])", "plain(self._sums[0] / 2)"),
+    ("_divergences", "divergences once", "n * exact(g.divergence_at(a))", "exact(g.divergence_at(a))"),
+    ("pairs.py:moves", "half a step is none", "x.denominator != 1", "False"),
     ["loss/test_scan_blocks.py"],
     ("Decayed.total", "atom counted twice", "self.left + self.right - weights", "self.left + self.right"),
     ("_prefix", "carry between blocks lost", "ends[:, :-1]", "0 * ends[:, :-1]"),
@@ -1580,7 +1603,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("check_belief", "field: assumptions may be left out", 'not set(own["assumptions"]) <= set(stated["assumptions"])', "False"),
     ("same_query", "field: a belief that nobody checks", 'check_belief(claims["belief"], found)', "pass"),
     [FIELDS],
-    ("ZCDP.implied_by", "field: a few orders stand for all", "found = rho_of(other)\nreturn found is not None and found <= exact(self.rho)",
+    ("ZCDP.implied_by", "field: a few orders stand for all", "found = other.zcdp\nreturn found is not None and found <= exact(self.rho)",
      "return all(exact(other.divergence_at(a)) <= exact(e) for a, e in self.points)"),
     ("ZCDP.asks", "field: laws are compared at a few orders", '"""Refused: laws are compared at finitely many orders, and a zCDP guarantee is about all of them."""',
      '"""Refused: laws are compared at finitely many orders, and a zCDP guarantee is about all of them."""\nreturn RenyiCurve(self.epsilons).asks()'),
