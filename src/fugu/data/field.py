@@ -251,7 +251,8 @@ def is_gone(cell: object, absent: frozenset[str]) -> bool:
 # What a user or a document declares of one column, checked before any cell is seen.
 
 Said = dict[str, Any]
-KINDS = ("number", "category", "ordered", "time", "identifier")
+IDENTIFIER = "identifier"
+KINDS = ("number", "category", "ordered", "time", IDENTIFIER)
 _KEYS = {
     "number": ("bounds", "step", "outside", "missing", "typical"),
     "category": ("values", "outside", "missing"),

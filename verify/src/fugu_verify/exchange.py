@@ -41,7 +41,7 @@ def prove_exchange(content: Part) -> Second:
     (found,) = (family(part(one)) for one in rows(content["families"]))
     if set(found.pairs) != {(0, 1)} or len(found.laws) != 2:
         raise BadCertificate("an exchange of records compares one law of each class")
-    k, left, box = _plan(content, stated, found)
+    k, left, box = _asked_for(content, stated, found)
     rates = _rates(content, len(found.points[0]))
     axes = _axes(found, box)
     work, count = Work(), math.prod(map(len, axes))
@@ -78,7 +78,7 @@ def _decided(budget: Asked, bound: Number, work: Work) -> Second:
     return Second("fails", why, (Fraction(0), math.inf), (Fraction(0), Fraction(1)), "", 2, work.terms, asked=budget)
 
 
-def _plan(content: Part, stated: Part, found: Family) -> tuple[int, tuple[int, int] | None, list[range]]:
+def _asked_for(content: Part, stated: Part, found: Family) -> tuple[int, tuple[int, int] | None, list[range]]:
     """How many records are exchanged, of how many each is drawn (None with replacement), and the box; that
     the stated shares are covered."""
     prop = part(content["property"])
