@@ -51,8 +51,9 @@ class Raw:
         if plain.dtype.kind in "biu" or (plain.dtype.kind == "f" and plain.dtype.itemsize >= 8):
             return Raw(plain, masked)
         listed = list(plain) if plain.dtype.kind in "fMm" else plain.tolist()
-        kept = (None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True))
-        return Raw(None, None, *distinct(kept))
+        if masked.any():
+            listed = [None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True)]
+        return Raw(None, None, *distinct(listed))
 
     @staticmethod
     def joined(parts: Sequence[Raw]) -> Raw:

@@ -40,7 +40,7 @@ from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, o
 from fugu.queries.kinds import Options
 from fugu.queries.statistic import Charged, NoisedQuestion, StatisticQuestion, questions_in, split
 from fugu.queries.table_belief import TableBelief, Worth
-from fugu.scenario.query import persons_of
+from fugu.scenario.query import persons_in
 from fugu.utility.usable import RowsFor
 from fugu.visible import several
 
@@ -165,7 +165,7 @@ class LedgerBooks(SessionBooks):
         Without a cap it is that of the data set; one that has none, from before 0.4, gets `FOLD` times the budget, and
         where it promises more than that already, nothing more is granted."""
         require_records(self.path, self.data)
-        marks = fingerprints(private.whole, persons_of(private.table, belief.unit))
+        marks = fingerprints(private.whole, persons_in(private.whole, private.schema, belief.unit))
         terms: dict[str, Any] = {"data": self.data, "prior": belief, "fingerprint": marks, "late": True}
         ledger = Ledger(self.path, self.allowed, cap=self.asked, other_people=self.others, **terms)
         cap = ledger.cap
