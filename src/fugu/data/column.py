@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, final
 
 import narwhals as nw
@@ -214,20 +215,26 @@ class Column:
         they are doubles."""
         if strict:
             self.require_exact()
-        present = self.values[~self.missing]
         if self.numeric:
-            distinct, found = np.unique(present, return_inverse=True)
+            distinct, found = np.unique(self.values[~self.missing], return_inverse=True)
         else:
-            texts = present.tolist()
-            place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-            found = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
-            distinct = np.array([*place, None], dtype=object)[:-1]
+            distinct, found = self._texts
             if ordered:
                 order = np.argsort(distinct, kind="stable")
                 distinct, found = distinct[order], np.argsort(order)[found]
         codes = np.full(len(self), -1, dtype=np.int64)
         codes[~self.missing] = found
         return codes, distinct
+
+    @cached_property
+    def _texts(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The different texts as they come, and the place of each cell that is not missing: many questions ask."""
+        texts = self.values[~self.missing].tolist()
+        place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        found = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
+        distinct = np.array([*place, None], dtype=object)[:-1]
+        distinct.setflags(write=False)
+        return distinct, found
 
     def require_exact(self) -> None:
         """Refuse where telling values apart matters and doubles may have joined two of them."""
