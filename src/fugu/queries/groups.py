@@ -108,12 +108,16 @@ def open_table(
     public: Iterable[str] = (),
 ) -> Private:  # fmt: skip
     """Open a private table, once. Refused: no rows, another number of `rows` than declared, a `unit` that repeats."""
-    private = open_counted(table, reading, columns, public)
+    whole, wanted = reading.open(table), tuple(dict.fromkeys((*columns, *public)))
+    text = unit is not None and {unit} < {*wanted} and reading.fields.get(unit, Field("identifier")).public
+    apart = text and unit in whole.columns and whole.one_each(unit, reading.absent)  # by the engine: not read at all
+    private = open_counted(whole, reading, (name for name in wanted if not apart or name != unit))
     if len(private) == 0:
         raise BadTable("the table has no rows")
     if rows is not None:
         rows.require(len(private))
-    require_persons(private, unit)
+    if not apart:
+        require_persons(private, unit)
     return private
 
 
