@@ -12,7 +12,8 @@ from fugu.data.frame import Table
 from fugu.data.private import Private
 from fugu.data.spark import SparkColumns, asked, settled
 from fugu.ledger.fingerprint import Gathered, Marks, cells, earlier_marks, fingerprints
-from fugu.scenario.query import PersonNames, persons_of
+from fugu.queries.groups import PersonNames
+from fugu.scenario.query import persons_of
 
 
 @final

@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
 from fugu.data.cells import Categories, added
-from fugu.data.field import Field
+from fugu.data.column import Raw
+from fugu.data.field import IDENTIFIER, Field
 from fugu.data.frame import TableLike
 from fugu.data.private import Private, label_of, open_counted
 from fugu.data.secrets import Secrets
+from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable, ColumnNotFound, UsageError
 from fugu.priors.records import parts_of
 from fugu.queries.record_proofs import Known
 from fugu.queries.statistic import Charged, public_in, questions_in
-from fugu.scenario.query import require_persons
+from fugu.scenario.query import person_of, repeated, require_one_row_each
 from fugu.utility.usable import RowsFor
 
 ANY = "(any group)"
@@ -115,6 +117,31 @@ def open_table(
         rows.require(len(private))
     require_persons(private, unit)
     return private
+
+
+def require_persons(private: Private, unit: str | None) -> None:
+    """Refuse an open table in which the column that names the person is missing or repeats, wherever the table is."""
+    if unit is None:
+        return
+    source = private.whole.source
+    if private.apart is None or not isinstance(source, SparkColumns):
+        require_one_row_each(private.table, unit)
+    elif not source.different(unit, PersonNames(unit, private.schema), private.schema.fields[unit].kind == IDENTIFIER):
+        raise repeated(unit)
+
+
+@final
+@dataclass(frozen=True)
+class PersonNames:
+    """Who is named by the cells of a column as they stand, in one spelling each; None for nobody."""
+
+    unit: str
+    schema: Schema
+
+    def __call__(self, cells: object) -> list[str | None]:
+        column = self.schema.column(self.unit, Raw.of(self.unit, cells))
+        missing = column.missing.tolist()
+        return [None if gone else person_of(name) for name, gone in zip(column.values.tolist(), missing, strict=True)]
 
 
 # Groups are public, so a column that makes them must not tell the secret.
