@@ -67,7 +67,7 @@ class Private:
         return Table({name: self.schema.column(name, raw.raw(name)) for name in self.columns})
 
     def __len__(self) -> int:
-        return len(self.whole) if self.apart is None else self.apart
+        return self.whole.rows if self.apart is None else self.apart
 
     def __repr__(self) -> str:
         return f"Private({len(self.columns)} columns)"

@@ -167,7 +167,7 @@ def require_public_groups(by: str | None, secrets: Secrets, reference: Table) ->
     if not used.any():
         return
     kinds = np.unique(np.stack(secrets.layers, axis=1)[used], axis=0, return_inverse=True)[1].reshape(-1)
-    rows = np.bincount(groups[used], minlength=len(names))
+    rows = np.bincount(groups[used], reference.exact(by).often[used], len(names))
     cells = np.unique(np.stack([groups[used], kinds], axis=1), axis=0)
     different = np.bincount(cells[:, 0], minlength=len(names))
     several = rows >= 2
@@ -368,10 +368,12 @@ class ExpectedGroups(GroupColumns):
         known: Labels | None = None
         counts: dict[str, int] = {}
         if there is not None:
-            codes, cells = there.exact(by).codes(strict=False)
+            column = there.exact(by)
+            codes, cells = column.codes(strict=False)
             labels = [label_of(cell) for cell in cells.tolist()]
             known = np.array([*labels, ""], dtype=object)[codes]
-            counts = dict(zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True))
+            sizes = np.bincount(codes[codes >= 0], column.often[codes >= 0], len(labels)).astype(np.int64)
+            counts = dict(zip(labels, sizes.tolist(), strict=True))
         if (names := self.published.get(by)) is not None:
             counts, values = {name: counts[name] for name in names if name in counts}, names
             known = None if known is None else np.where(np.isin(known, names), known, "")
