@@ -195,6 +195,11 @@ class Column:
             return len(self) if where is None else int(np.count_nonzero(where))
         return int(self.counts.sum() if where is None else self.counts[where].sum())
 
+    @property
+    def often(self) -> NDArray[np.int64]:
+        """How many rows of the table each one stands for."""
+        return np.ones(len(self), dtype=np.int64) if self.counts is None else self.counts
+
     def each(self) -> NDArray[Any]:
         """The values row by row, each as often as it occurs."""
         return self.values if self.counts is None else np.repeat(self.values, self.counts)

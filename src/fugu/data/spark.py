@@ -149,11 +149,6 @@ class SparkColumns:
             found.update(pickle.loads(bytes(part["tally"])))
         return found, sum(part["rows"] for part in parts)
 
-    def one_each(self, name: str, absent: Collection[str]) -> bool:
-        """No: names are told apart by their spelling (`different`)."""
-        del name, absent
-        return False
-
     def different(self, name: str, spell: Spell, numbered: bool) -> bool:
         """Whether each row has a name in this column, and each another one, once they are spelled; `numbered`: whole
         numbers have one spelling each."""

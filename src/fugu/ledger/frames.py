@@ -14,7 +14,8 @@ from fugu.data.private import Private
 from fugu.data.spark import SparkColumns, asked, settled
 from fugu.ledger.fingerprint import Gathered, Marks, cells, earlier_marks, fingerprints
 from fugu.ledger.gathering import People, text_bits
-from fugu.scenario.query import PersonNames, persons_in
+from fugu.queries.groups import PersonNames
+from fugu.scenario.query import persons_in
 
 _BLOCK = 2**16
 """Names that are turned into digests at a time."""
