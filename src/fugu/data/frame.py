@@ -376,6 +376,11 @@ class Table:
         """Where the columns come from."""
         return self._source
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many rows each one stands for."""
+        return np.ones(len(self), dtype=np.int64) if self._counts is None else self._counts
+
     def select(self, names: Iterable[str]) -> Table:
         """The same rows with these columns only, fetched together."""
         wanted = tuple(dict.fromkeys(names))

@@ -55,7 +55,7 @@ from fugu.mechanism.release import Once
 from fugu.noise.bits import BitSource
 from fugu.noise.gaussian import Gaussian
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.queries.answer import answered, cells_of
+from fugu.queries.answer import answered, cells_of, counted
 from fugu.queries.features import MOST_CELLS, Coded, Codes, Is, Placed, ranged
 from fugu.queries.groups import (
     ExpectedGroups,
@@ -308,8 +308,8 @@ class LawPrice:
         repeats, the reference itself."""
         columns, public = self.question.columns, tuple(name for name in (self.by, self.unit) if name is not None)
         private = open_table(table, self.reading, columns, self.unit, rows, public)
-        grouping, tables = self.groups_of(private, len(private)), (self.known, private.table)
-        if not self.public_prior and same_rows(*([t.exact(n) for n in columns] for t in tables)):
+        grouping, there = self.groups_of(private, len(private)), Private(self.reading, columns, self.cells)
+        if not self.public_prior and same_rows(there, private, ((name, None) for name in columns)):
             raise PriorNotPublic(
                 "the reference is the very table to be released, so noise or cells depend on it. Give another table, "
                 "or public_prior=True (--public-prior) if what it says counts as public knowledge"
@@ -506,7 +506,7 @@ class LawNoise:
     def release(self) -> tuple[Cell, ...]:
         """Draw every group, once."""
         self.require_noise()
-        drawn = answered(self, self.price.reading, self.opened, self.grouping)
+        drawn = answered(self, counted(self, self.opened, self.grouping), self.grouping.names)
         return cells_of(self, drawn, self.grouping.sizes)
 
     def blurred(self, numbers: Codes, names: Sequence[str], source: BitSource) -> list[list[float]]:

@@ -43,14 +43,18 @@ def published_numbers(body: Json, file: Path | None, usable: Usable | None) -> J
     if (why := _not_shown(body["published"], file)) or file is None:
         return {"tables": (), "why": why}
     with open(file, encoding="utf-8", newline="") as lines:
-        head, *rows = csv.reader(lines)
+        read = csv.reader(lines)
+        head = next(read)
+        alone = [row[0] for row in read] if len(head) == 1 else []  # as many as there are rows in the table
+        rows = list(read)
     if {_VALUE, _LOW, _HIGH} <= {*head}:
         tables = list(_answers(head, rows, _times_of(usable)))
         return {"tables": tables[:_TABLES], "left": len(tables) - _TABLES, "why": ""}
     if len(rows) <= _ROWS and len(head) > 1:
         return {"tables": [_table(", ".join(head[1:]), head, rows)], "left": 0, "why": ""}
-    return {"tables": [_column(head[n], [row[n] for row in rows], usable) for n in range(min(len(head), _FIGURES))],
-            "left": len(head) - _FIGURES, "why": ""}  # fmt: skip
+    columns = [alone] if len(head) == 1 else [[row[n] for row in rows] for n in range(min(len(head), _FIGURES))]
+    tables = [_column(name, cells, usable) for name, cells in zip(head, columns, strict=False)]
+    return {"tables": tables, "left": len(head) - _FIGURES, "why": ""}
 
 
 def _not_shown(published: Sequence[Json], file: Path | None) -> str:

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from fugu.data import Column, Schema, Table
 from fugu.data.cells import OTHER, Categories, meant, middle, number_text, tallied, text_of
-from fugu.data.field import TRUTH, Field
+from fugu.data.column import Raw
+from fugu.data.field import IDENTIFIER, TRUTH, Field
 from fugu.data.moments import day_bins, days_text, equal_bins, middles
 from fugu.data.private import Private, why_text
 from fugu.data.secrets import REFUSE
+from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable, CertificateError, ColumnNotFound, MissingValues, RepeatedUnit, UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete
@@ -285,11 +287,40 @@ def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
     column = table.exact(unit)
     found = tuple(map(person_of, column.values.tolist()))
     if column.missing.any() or len(set(found)) < len(found):
-        raise RepeatedUnit(
-            f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
-            "one row per unit, or one summary value (such as the mean) per unit"
-        )
+        raise _repeated(unit)
     return found
+
+
+def _repeated(unit: str) -> RepeatedUnit:
+    return RepeatedUnit(
+        f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep one "
+        "row per unit, or one summary value (such as the mean) per unit"
+    )
+
+
+def require_persons(private: Private, unit: str | None) -> None:
+    """The same of an open table, wherever it is."""
+    if unit is None:
+        return
+    source = private.whole.source
+    if private.apart is None or not isinstance(source, SparkColumns):
+        require_one_row_each(private.table, unit)
+    elif not source.different(unit, PersonNames(unit, private.schema), private.schema.fields[unit].kind == IDENTIFIER):
+        raise _repeated(unit)
+
+
+@final
+@dataclass(frozen=True)
+class PersonNames:
+    """Who is named by the cells of a column as they stand, in one spelling each; None for nobody."""
+
+    unit: str
+    schema: Schema
+
+    def __call__(self, cells: object) -> list[str | None]:
+        column = self.schema.column(self.unit, Raw.of(self.unit, cells))
+        missing = column.missing.tolist()
+        return [None if gone else person_of(name) for name, gone in zip(column.values.tolist(), missing, strict=True)]
 
 
 def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...] | None:
