@@ -201,7 +201,7 @@ def directions(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool =
         context = Context.of(swap_shift(model))
         finds = {
             GROUP: lambda: Directed(GROUP, *_group(model, ask, wishes.grid), context),
-            EXCHANGED: lambda: record_exchange(model, ask, wishes.grid, wishes.objective),
+            EXCHANGED: lambda: record_exchange(model, ask, wishes.grid, wishes.objective, wishes.law_error),
         }
     else:
         finds = {

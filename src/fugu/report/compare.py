@@ -285,7 +285,7 @@ def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = 
 
     That of a record swap is an estimate: a release makes its own draws."""
     if len(model_of(scenario).statistics) > 1 and budget.asks().pure:
-        return tuple(_record_line(scenario, budget, method) for method in OF_RECORDS)
+        return tuple(_record_line(scenario, budget, method, wishes or Wishes()) for method in OF_RECORDS)
     if len(model_of(scenario).statistics) == 1:
         return tuple(
             MethodLine(r.method, r.noise, math.sqrt(r.expected_squared), r.expected_absolute, r.proven,
@@ -312,10 +312,10 @@ def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = 
     return tuple(found)
 
 
-def _record_line(scenario: Scenario, budget: Guarantee, method: Any) -> MethodLine:
+def _record_line(scenario: Scenario, budget: Guarantee, method: Any, wishes: Wishes) -> MethodLine:
     """The line of a method that knows what records add, and no Gaussian model."""
     try:
-        made = calibrate(scenario, budget, method=method)
+        made = calibrate(scenario, budget, method=method, law_error=wishes.law_error)
     except NotProvable as error:
         return MethodLine(method, "laplace", math.inf, math.inf, False, str(error))
     return MethodLine(method, "laplace", math.sqrt(made.expected_error("squared")), error_of(made), True, "")
