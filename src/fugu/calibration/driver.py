@@ -58,7 +58,9 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool =
                 "laws that may be off are covered for a property of the whole and a budget without delta, by "
                 "record-exchange; leave out law_error="
             )
-        room, wishes = DIRECTIONS, wishes if shape == "normal" else replace(wishes, method=EXCHANGE)
+        room = DIRECTIONS
+        if shape != "normal" and wishes.method == "best":
+            wishes = replace(wishes, method=EXCHANGE)
     found = later(room)(given, ask, wishes, every)
     if room == SCALES and shape == "sets" and wishes.method == wishes.noise == "best":  # then a robust channel too
         yield [*next(found), *next(later(CHANNELS)(given, ask, wishes, every))]

@@ -203,7 +203,7 @@ class Wishes:
         most = None if cap is None else number(cap, "cap")
         if most == 0:
             raise UsageError("cap is the most epsilon against anybody: a number above 0, got 0")
-        off = number(law_error, "law_error")
+        off = number(law_error, "law_error") if law_error else Fraction(0)
         if off >= 1:
             raise UsageError(f"law_error is a distance in total variation: a number in [0, 1), got {law_error!r}")
         return Wishes(

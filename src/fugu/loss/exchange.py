@@ -112,7 +112,7 @@ class Exchanged:
         if self.same:
             return 0.0
         rates = [self._seen(j, rate) for j, rate in enumerate(rates)]
-        numbers = Units.of(self, rates)
+        numbers = Integers.of(self, rates)
         (most, least), unit = zip(*(numbers.ends(self, rates, i) for i in (0, 1)), strict=True), 1 << _SPARE
         worst, done = 0, [numbers.denominator(self, i) for i in (0, 1)]
         for i, j in ((0, 1), (1, 0)):
@@ -203,19 +203,19 @@ class Doubles:
 
 @final
 @dataclass(frozen=True)
-class Units(Doubles):
+class Integers(Doubles):
     """The same in whole numbers, in units of 2^-bits: factors and products are rounded down."""
 
     @staticmethod
-    def of(held: Exchanged, rates: Rates) -> Units:
+    def of(held: Exchanged, rates: Rates) -> Integers:
         """So many bits that the least kernel there is stands far above what rounding loses."""
         spans = (int(axis[-1] - axis[0]) * (rate or 0) for axis, rate in zip(held.axes, rates, strict=True))
         far = math.ceil(sum(spans, Fraction(0)) * Fraction(3, 2))  # log2(e) < 3/2
-        wide = Units(1, 1).slack([len(axis) for axis in held.axes], max(held.mass(i)[1] for i in (0, 1)))
+        wide = Integers(1, 1).slack([len(axis) for axis in held.axes], max(held.mass(i)[1] for i in (0, 1)))
         bits = far + wide.bit_length() + 64
         if bits > _MOST_BITS:
             raise NotProvable("the noise is so small beside the values of records that no ratio is worked out")
-        return Units(1 << bits, bits, 1 << 3 * bits)
+        return Integers(1 << bits, bits, 1 << 3 * bits)
 
     def factor(self, exponent: Fraction | float) -> Any:
         """e^-x, at most two units below."""

@@ -44,7 +44,7 @@ def prove_exchange(content: Part) -> Second:
     (found,) = (family(part(one)) for one in rows(content["families"]))
     if set(found.pairs) != {(0, 1)} or len(found.laws) != 2:
         raise BadCertificate("an exchange of records compares one law of each class")
-    k, left, box = _plan(content, stated, found)
+    k, left, box = _covered(content, stated, found)
     rates = _rates(content, len(found.points[0]))
     axes = _axes(found, box)
     rates = [None if rate and rate * min(_gaps(axis), default=1) > _SMALL else rate
@@ -83,11 +83,11 @@ def _decided(budget: Asked, bound: Number, work: Work) -> Second:
     return Second("fails", why, (Fraction(0), math.inf), (Fraction(0), Fraction(1)), "", 2, work.terms, asked=budget)
 
 
-def _plan(content: Part, stated: Part, found: Family) -> tuple[int, tuple[int, int] | None, list[range]]:
+def _covered(content: Part, stated: Part, found: Family) -> tuple[int, tuple[int, int] | None, list[range]]:
     """How many records are exchanged, of how many each is drawn (None with replacement), and the box; that
     the stated shares are covered."""
     prop = part(content["property"])
-    size, k = whole(prop["size"]), whole(stated["records"])
+    size, k = whole(prop["size"]), whole(stated["exchanged"])
     shares = {str(s["name"]): (whole(s["from"]), whole(s["to"])) for s in map(part, rows(prop["shares"]))}
     apart = [abs(shares[str(a)][0] - shares[str(b)][0]) for a, b in map(rows, rows(prop["pairs"]))]
     if prop["every"] is True:
@@ -136,7 +136,7 @@ def _rates(content: Part, dimension: int) -> list[Fraction | None]:
     stated = part(content["noise"])
     if stated["kind"] != "directed":
         noise = drawn(content)
-        if noise.kind not in ("laplace", "silent") or stated["kind"] == "atoms":
+        if stated["kind"] != "laplace":
             raise NotSummed("exchanged records are bounded for Laplace noise only")
         return [None if noise.silent else noise.decay] * dimension
     if number(stated["grid"]) != number(part(content["lattice"])["grid"]):
