@@ -266,11 +266,11 @@ def other_unit(values: Floats, known: Floats) -> str | None:
         "degrees Fahrenheit, where the reference has Celsius": distance((values - 32) / 1.8, known),
         "degrees Celsius, where the reference has Fahrenheit": distance(values * 1.8 + 32, known),
     }
-    if math.isfinite(factor) and factor != 0 and not 2 / 3 < factor < 3 / 2:
-        wide = max(abs(factor), 1 / abs(factor))  # in words, with two units that it is between
+    if math.isfinite(factor) and factor > 0 and not 2 / 3 < factor < 3 / 2:
+        wide = max(factor, 1 / factor)  # in words, with two units that it is between
         units = min(_FACTORS, key=lambda words: abs(math.log(wide / _FACTORS[words])))
         close = abs(math.log(wide / _FACTORS[units])) < _CLOSE
-        times = f"about {factor:.4g} times" if abs(factor) > 1 else f"about 1/{1 / factor:.4g} of"
+        times = f"about {factor:.4g} times" if factor > 1 else f"about 1/{1 / factor:.4g} of"
         tried |= {f"{times} the reference" + (f": {units}" if close else ""): distance(values / factor, known)}
     best = min(tried, key=lambda words: tried[words])
     return best if tried[best] < allowed else None

@@ -410,7 +410,7 @@ def named_columns(cells: Sequence[str]) -> tuple[str, ...]:
 def _foreign(file: Path, dialect: Dialect) -> BadTable:
     return BadTable(
         f"{str(file)!r} is not a CSV file in {dialect.encoding.upper()}; save it as UTF-8, plain or gzip, or declare "
-        "another encoding in the schema"
+        'another one in the schema: encoding = "latin-1"'
     )
 
 

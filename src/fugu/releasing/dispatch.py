@@ -455,7 +455,10 @@ def _not_records(question: Question, attack: bool) -> str | None:
             "reference, and would tell rows of the table. Give --reference, or one question with --route law"
         )
     if question.missing != "error":
-        return "--missing: on the records route the schema says what missing cells count as (--schema)"
+        return (
+            "--missing: on the records route the schema says what missing cells count as (--schema); or ask one "
+            "question with --route law"
+        )
     if attack:
         return "--attack: there is no attack on the records route; prove it twice with fugu verify --twice"
     return None
