@@ -95,7 +95,7 @@ def positive(name: str, text: str) -> Real:
     """A finite number above 0."""
     value = number(name, text)
     if not 0 < value < math.inf:
-        raise BadBudget(f"{name} must be a number above 0, and not infinite, got {text!r}")
+        raise BadBudget(f"{name} must be a finite number above 0, got {text!r}")
     return value
 
 
