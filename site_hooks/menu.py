@@ -46,8 +46,8 @@ MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
                  "growth.md", "channel-growth.md", "results/*.md")),
     (
         "Papers",
-        ("papers.md", *(f"papers/{name}.md" for name in PAPERS), "papers/*.md", "glossary.md", "glossary/*.md",
-         "errata.md", ("Errata by paper", (*(f"errata/{name}.md" for name in PAPERS), "errata/*.md"))),
+        ("papers.md", "related-work.md", *(f"papers/{name}.md" for name in PAPERS), "papers/*.md", "glossary.md",
+         "glossary/*.md", "errata.md", ("Errata by paper", (*(f"errata/{name}.md" for name in PAPERS), "errata/*.md"))),
     ),
     ("Proofs", ("proofs/README.md", "proofs/*.md")),
     ("Project", ("promises.md", "changelog.md", "design.md", "contributing.md", "security.md", "*.md", "*/*.md")),

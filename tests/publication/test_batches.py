@@ -304,15 +304,10 @@ def test_a_person_who_comes_again_in_another_part_is_refused(names, tmp_path, re
 
 
 def test_names_of_one_hash_are_not_one_person(monkeypatch):
-    monkeypatch.setattr(batches, "hash", lambda name: 7, raising=False)
-    people, private = batches.People("who"), fugu.data.private.open_private
-    schema = fugu.Schema({"who": {"kind": "identifier"}})
-    people.add(private({"who": ["a", "b"]}, schema, [], ["who"]))
-    people.add(private({"who": ["c"]}, schema, [], ["who"]))
-    people.require_one_row_each()
-    people.add(private({"who": ["b"]}, schema, [], ["who"]))
+    monkeypatch.setattr(gathering, "text_bits", lambda names: np.full(len(names), 7, dtype=np.uint64))
+    batches.require_once(gathering.People.of(["a", "b", "c"]), "who")
     with pytest.raises(RepeatedUnit):
-        people.require_one_row_each()
+        batches.require_once(gathering.People.of(["a", "b", "c", "b"]), "who")
 
 
 @pytest.mark.parametrize("form", [".csv", ".parquet"])
@@ -326,8 +321,9 @@ def test_a_ledger_knows_a_table_however_it_comes(form, tmp_path, reference, monk
     opened = batches.OpenedColumn.of(mechanism, str(cut(RNG(2), table, tmp_path / "in", form)), True)
     own = fingerprints(table, table["who"])
     assert dict(opened.marks.named) == dict(own.named) and sum(opened.rows) == 150
-    one, two = (marks.under("key") for marks in (opened.marks, own))
-    assert (one.who, one.what, one.marks) == (two.who, two.what, two.marks)
+    for early in (True, False):
+        one, two = (marks.under("key", early) for marks in (opened.marks, own))
+        assert one.stored.keys() == {"people", "rows"} and (one.stored, one.marks) == (two.stored, two.marks)
 
 
 def test_the_very_reference_is_refused_in_batches(tmp_path, reference, monkeypatch):

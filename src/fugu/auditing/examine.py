@@ -13,6 +13,7 @@ from typing import Any
 from fugu.auditing import PathLike
 from fugu.auditing.beside import Exhibit, check_data, find, private_part, published_checks, reference_checks
 from fugu.auditing.books import ledger_checks, request_of
+from fugu.auditing.signature import signature_checks
 from fugu.data import csv_text, read_table
 from fugu.data.layout import MODELLED
 from fugu.data.private import label_of
@@ -44,12 +45,13 @@ def examine(
     ledger: PathLike | None = None,
     data: PathLike | None = None,
     private: PathLike | None = None,
+    signer: PathLike | None = None,
     twice: bool = False,
 ) -> Verdict:
     """Check a release from outside: as `fugu.verify`, with whatever lies beside the document though nothing is given.
 
-    Parameters: `source`: what `fugu.verify` takes; `published`, `reference`, `ledger`, `data`, `private`, `twice`: as
-    there.
+    Parameters: `source`: what `fugu.verify` takes; `published`, `reference`, `ledger`, `data`, `private`, `signer`,
+    `twice`: as there.
 
     Returns a `Verdict` with one line for each check. Raises `CertificateError` or `UsageError` where there is no whole
     document to begin with."""
@@ -65,7 +67,8 @@ def examine(
         seen = release.opened(opened)
         verdict, bodies = release.judged(seen) if release.withheld else release.verdict(), seen
     paths = [None if path is None else str(path) for path in (reference, ledger, data)]
-    return verdict.with_checks(list(_outside(found, opened, bodies, published, paths, twice)))
+    outside = (*_outside(found, opened, bodies, published, paths, twice), *signature_checks(found, signer))
+    return verdict.with_checks(list(outside))
 
 
 def _outside(

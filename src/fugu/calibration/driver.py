@@ -29,6 +29,7 @@ SCALES, CHANNELS = "fugu.calibration.scales:scales", "fugu.calibration.channel:c
 """Noise of one scale; and what publishes categories without an order, or is asked for by the names of channels."""
 DIRECTIONS = "fugu.calibration.translates:directions"
 """Laplace noise of several scales: for translates of vectors by name, for normal vectors with a pure budget."""
+EXCHANGE = "record-exchange"
 SEARCHES = {
     **dict.fromkeys(("line", "smooth", "space", "cells", "sets"), SCALES),
     "normal": "fugu.calibration.covariance.methods:covariances",
@@ -37,7 +38,7 @@ CHANNEL_NAMES = ("optimal-channel", "robust-channel")
 BY_NAME = {
     **dict.fromkeys(CHANNEL_NAMES, CHANNELS),
     "record-swap": "fugu.calibration.translates:swaps",
-    **dict.fromkeys(("anisotropic-laplace", "several-directions"), DIRECTIONS),
+    **dict.fromkeys(("anisotropic-laplace", "several-directions", EXCHANGE), DIRECTIONS),
 }
 """Methods with a search of their own, whatever the shape of the laws."""
 
@@ -54,6 +55,10 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool =
     found = later(room)(given, ask, wishes, every)
     if room == SCALES and shape == "sets" and wishes.method == wishes.noise == "best":  # then a robust channel too
         yield [*next(found), *next(later(CHANNELS)(given, ask, wishes, every))]
+    alone = wishes.method == "best" and wishes.noise in ("best", "laplace") and wishes.cap is None
+    if room == SCALES and shape == "smooth" and ask.pure and wishes.model is not None and alone:
+        # of one statistic of a property: what its records are known to add may ask for less than its normal law
+        yield [*next(found), *next(later(DIRECTIONS)(given, ask, replace(wishes, method=EXCHANGE), every))]
     yield from found
 
 
@@ -109,7 +114,7 @@ MethodName = Literal[
     "gaussian-prior-lambert", "gaussian-prior", "mixture-coupling",
     "cauchy-moments", "transport", "partial-transport", "conditioned",
     "group", "record-group", "expected-value", "directional", "eigenvector", "directional-uncertainty", "optimal",
-    "record-swap", "anisotropic-laplace", "several-directions",
+    "record-swap", "record-exchange", "anisotropic-laplace", "several-directions",
     "optimal-channel", "robust-channel",
     "GWM", "W1", "AWM", "GAWM", "DAGWM", "ExpM", "DirM", "EigM", "DauM", "GDP"
 ]  # fmt: skip

@@ -20,8 +20,8 @@ from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private, label_of, open_private
 from fugu.data.schema import ABSENT, Schema
 from fugu.errors import BadTable, UsageError, did_you_mean
-from fugu.ledger.fingerprint import beyond_chance, cells, fingerprints, within
-from fugu.ledger.gathering import Bits
+from fugu.ledger.fingerprint import cells, fingerprints
+from fugu.ledger.gathering import Bits, beyond_chance, in_common
 from fugu.ledger.keys import key_of, place_of
 from fugu.ledger.store import Books, LockedView
 from fugu.question import RECORDS
@@ -319,20 +319,23 @@ def in_ledger(
     marks = fingerprints(table, [cell for cell in named if not is_gone(cell, frozenset(ABSENT))] or None)
 
     def look(view: LockedView) -> list[Overlap | None]:
-        own, rows, found = marks.under(key_of(view, kept.place)), len(table), list[Overlap | None]()
+        own, rows, found = (
+            marks.under(key_of(view, kept.place), not view.state.chacha),
+            len(table),
+            list[Overlap | None](),
+        )
         for name, known in view.state.sets.items():
             other = f"data set {name!r} of the ledger"
             if name == data:
                 continue
             if own.people is not None and known.people:
-                inside = np.any([within(own.people, view.stored(held)) for held in known.people], axis=0)
-                if shared := int(np.count_nonzero(inside)):
+                if shared := in_common(own.people, [view.stored(held) for held in known.people]):
                     found.append(Overlap(other, "people", shared, len(own.people), None, True))
                 continue
             bits, stored = own.rows, map(view.stored, known.rows)
             theirs = None if bits is None else next((held for held in stored if beyond_chance(bits, held)), None)
             if bits is not None and theirs is not None:
-                found.append(Overlap(other, "rows", int(within(bits, theirs).sum()), rows, None, True))
+                found.append(Overlap(other, "rows", in_common(bits, [theirs]), rows, None, True))
             elif own.marks.keys() & set(known.marks):
                 found.append(Overlap(other, "rows", rows, rows, None, True))
         return found

@@ -1,6 +1,6 @@
-"""A release from outside: `fugu verify`, `fugu audit`, and `fugu report`, its page from its files alone; the owner's
-look at a table, `fugu check`; and `fugu ledger show|verify|export|copy|repair|init`, which read, mend or make a ledger
-and spend nothing."""
+"""A release from outside: `fugu verify`, `fugu audit`, `fugu sign`, and `fugu report`, its page from its files alone;
+the owner's look at a table, `fugu check`; and `fugu ledger show|verify|export|copy|repair|init`, which read, mend or
+make a ledger and spend nothing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from rich.table import Table
 import fugu
 from fugu.auditing.beside import Exhibit, find, private_part, promising
 from fugu.auditing.books import extract
+from fugu.auditing.signature import sign as sign_document
+from fugu.auditing.signature import signed_by
 from fugu.cli.asking import asks
 from fugu.cli.console import escape, grid, head, out, print_json, progress, say, show_check, warn
-from fugu.documents.document import Document, Verdict
+from fugu.documents.document import Document, NotChecked, Verdict
 from fugu.documents.kinds import inner
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising, promise_lines
@@ -42,15 +44,16 @@ from fugu.training.record import TrainingCertificate
 @asks(argument="certificate", metavar="CERT|FOLDER|MODEL")
 def verify(
     certificate: str, published: str | None = None, reference: str | None = None, ledger: str | None = None,
-    data: str | None = None, private: str | None = None, twice: bool = False, against: str | None = None,
-    within: float | None = None, as_json: bool = False,
+    data: str | None = None, private: str | None = None, signer: str | None = None, twice: bool = False,
+    against: str | None = None, within: float | None = None, as_json: bool = False,
 ) -> None:  # fmt: skip
     """Check a release from outside: proofs, published file, reference, ledger. Exit code 4 if a check fails."""
     from fugu.auditing import guarantee_within
     from fugu.auditing.examine import examine
 
     kept = None if ledger is None else place_of(ledger)
-    given = {"published": published, "reference": reference, "ledger": kept, "data": data, "private": private}
+    given = {"published": published, "reference": reference, "ledger": kept, "data": data, "private": private,
+             "signer": signer}  # fmt: skip
     if (against is not None or within is not None) and (twice or any(given.values())):
         raise UsageError("--against and --within are about other beliefs; give one of them, with no other check")
     if against is not None and within is not None:
@@ -218,20 +221,24 @@ _QUICK = 200_000
 
 @asks(argument="certificate", metavar="CERT|FOLDER|MODEL")
 def report(
-    certificate: str, output: str, ledger: str | None = None, private: str | None = None, attack: bool = False,
-    force: bool = False, as_json: bool = False,
+    certificate: str, output: str, ledger: str | None = None, private: str | None = None, signer: str | None = None,
+    attack: bool = False, force: bool = False, as_json: bool = False,
 ) -> None:  # fmt: skip
     """Make the page of a release or certificate from its files alone; the page works offline."""
     from fugu.report import page, write
 
     options.ending("the page", output, ".html")
-    options.fresh(check_apart(output, certificate, ledger, private), force)
+    options.fresh(check_apart(output, certificate, ledger, private, signer), force)
     found = find(certificate)
-    if found.release is None and (ledger is not None or private is not None or attack):
-        raise UsageError("--ledger, --private and --attack are for the page of a whole release")
+    if found.release is None and (ledger is not None or private is not None or signer is not None or attack):
+        raise UsageError("--ledger, --private, --signer and --attack are for the page of a whole release")
+    try:
+        signed = "" if signer is None else signed_by(found, signer)
+    except NotChecked as why:
+        raise CertificateError(f"who signed it is not known: {why}") from None
     with progress():
         document = found.release
-        html = page(found.document) if document is None else _dossier(found, document, ledger, private, attack)
+        html = page(found.document) if document is None else _dossier(found, document, ledger, private, signed, attack)
     write(Path(output), html)
     quoted = promise_lines(found.document)
     if as_json:
@@ -242,7 +249,7 @@ def report(
 
 
 def _dossier(
-    found: Exhibit, document: ReleaseDocument, ledger: str | None, private: str | None, attack: bool
+    found: Exhibit, document: ReleaseDocument, ledger: str | None, private: str | None, signed: str, attack: bool
 ) -> str:  # fmt: skip
     """The page of a release, with the names of the files that lie beside it."""
     from fugu.report.dossier import dossier_page
@@ -260,7 +267,18 @@ def _dossier(
         audit = fugu.audit(next(iter(shown.values())), draws=_QUICK, through_files=0)
     names = {} if found.name is None else {"certificate": found.name}
     file = None if found.folder is None else found.folder / document.published[0]["name"]
-    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit, file=file)
+    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit, file=file, signed=signed)
+
+
+@asks(argument="certificate", metavar="CERT")
+def sign(certificate: str, key: str, force: bool = False, as_json: bool = False) -> None:
+    """Sign a release document with your SSH key: the signature goes into a file beside it."""
+    written = sign_document(certificate, key, force)
+    if as_json:
+        print_json({"signature": str(written), "digest": find(certificate).document.body.get("digest")})
+        return
+    say(f"wrote {written}; it goes out with the certificate")
+    say(f"whoever has your public key checks it: fugu verify {certificate} --signer ALLOWED_SIGNERS", soft_wrap=True)
 
 
 def check(question: Question, ledger: str | None, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, final
 
 import narwhals as nw
@@ -65,6 +66,13 @@ class Raw:
 
     def __len__(self) -> int:
         return len(self.array) if self.array is not None else len(self.codes if self.codes is not None else ())
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all cells are letters and digits of ASCII that are no number, no truth value and no usual word for a
+        missing cell, whoever reads them: texts as they are, each in its one spelling."""
+        cells = self.cells or []
+        return {*map(type, cells)} == {str} and _PLAIN.fullmatch("\n".join(cells) + "\n") is not None
 
     def factors(self) -> tuple[list[Any], NDArray[np.int64]]:
         """Different cells, and the place of each row among them."""
@@ -135,6 +143,7 @@ def _each(column: Any) -> Iterable[Any]:
 
 _ABSENT = {*ABSENT, "nan", "?", "."}
 """Words that mean "missing" in a column of a public CSV file whose other cells are numbers; in text only "" does."""
+_PLAIN = re.compile(r"(?:(?:[a-eghj-mo-su-z][a-z0-9]*|[ft][a-z0-9]{5,})\n)*", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _NUMBERS = (bool, int, float, Decimal, Fraction, np.integer, np.floating, np.bool_)
 _TRUTHS = (bool, np.bool_)

@@ -115,6 +115,8 @@ class Field:
         gone = frozenset(absent)
         if not self.numeric:
             cells, codes = raw.factors()
+            if self.values is None and raw.plain and gone.isdisjoint(cells):
+                return Column(name, np.array(cells, dtype=object)[codes], np.zeros(len(codes), bool), counts=raw.counts)
             known = self.categories if decimal == "." else Categories(self.values or (), decimal)
             texts = np.empty(len(cells) + 1, dtype=object)
             texts[:-1] = self._texts(cells, known, gone)

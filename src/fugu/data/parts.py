@@ -179,11 +179,10 @@ class _Texts(Mapping[str, Raw]):
         if name not in self._known:
             column = self._cells[name]
             cells = list(dict.fromkeys(column))
-            place = dict(zip(cells, range(len(cells)), strict=True))
-            alike = len(cells) == len(column)
-            codes = (
-                np.arange(len(column)) if alike else np.fromiter(map(place.__getitem__, column), np.int64, len(column))
-            )
+            codes = np.arange(len(column))
+            if len(cells) < len(column):
+                place = dict(zip(cells, range(len(cells)), strict=True))
+                codes = np.fromiter(map(place.__getitem__, column), np.int64, len(column))
             self._known[name] = Raw(cells=cells, codes=codes)
         return self._known[name]
 

@@ -31,7 +31,7 @@ from fugu.documents.promises import (
 from fugu.documents.reading import proving
 from fugu.documents.remap import Remap
 from fugu.documents.sentences import Told
-from fugu.documents.swap import SWAP, RecordSwap, proof_of
+from fugu.documents.swap import EXCHANGE, SWAP, RecordSwap, proof_of
 from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
@@ -203,6 +203,12 @@ class Certificate(Promising):
         """The scale each method would have needed."""
         return dict(self.body.get("scales") or {})
 
+    @property
+    def of_values(self) -> bool:
+        """Whether its laws are those of what is published: of a record swap they bound what swapped records move, of a
+        record exchange they are those of one record."""
+        return not {SWAP, EXCHANGE} & set(self.body)
+
     def having(self) -> Iterator[Part]:
         """The parts that it has."""
         return (part for part in PARTS if part.there(self))
@@ -292,7 +298,7 @@ class Certificate(Promising):
     def described(self) -> Iterator[str]:
         """Further lines that follow from the parts, which versions before 0.4 could leave out."""
         of_shapes = not self.noise.whole and not self.noise.tabled  # which are of one scale for each number
-        if of_shapes and self.body.get("statistic") is None and "swap" not in self.body:
+        if of_shapes and self.body.get("statistic") is None and self.of_values:
             yield from (line for shape, line in say.OF_SHAPES.items() if shape in {item.shape for item in self.laws})
         for part in self.having():
             yield from part.described(self)
@@ -319,8 +325,8 @@ class Certificate(Promising):
     def page(self) -> str:
         """The page that proves its noise, whatever method found it."""
         noise, shapes = self.noise, {item.shape for item in self.laws}
-        if SWAP in self.body or "cells" in shapes:
-            return "docs/proofs/histograms.md" if "cells" in shapes else "docs/proofs/record-swap.md"
+        if not self.of_values or "cells" in shapes:
+            return f"docs/proofs/{'histograms' if 'cells' in shapes else self.method}.md"
         if noise.whole or noise.tabled:
             return str(noise.proof)
         if self.runs == "vector" or "sets" in shapes:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable, UsageError
-from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee, rho_of
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import promise
 from fugu.ledger.charge import LAW, Charge, at, canonical, orders_of
@@ -191,7 +191,7 @@ def _adaptive(laws: list[Charges], entries: list[Charges], terms: Terms) -> bool
     if laws:
         alone = sum(c.count for c in laws) == 1 and all(laws[0].first < c.first for c in entries)
         return alone and all(_pure(c) for c in entries)
-    if terms.tied and all(rho_of(c.charge.guarantee) is not None for c in entries):
+    if terms.tied and all(c.charge.guarantee.zcdp is not None for c in entries):
         return terms.budget.renyi or not _pure(min(entries, key=lambda c: c.first))
     if terms.prior is not None and not (by_records(terms.prior) and not terms.budget.renyi):
         return False
@@ -232,7 +232,7 @@ def _added(entries: list[Charges], budget: Guarantee | None) -> Guarantee:
 
 def _rhos(guarantees: list[tuple[Guarantee, int]], asked: bool) -> Fraction | None:
     """The sum of what each implies at all orders, where one of them is stated so or it is `asked`; None otherwise."""
-    found = [(rho_of(g), k) for g, k in guarantees]
+    found = [(g.zcdp, k) for g, k in guarantees]
     if not (asked or any(isinstance(g, ZCDP) for g, _ in guarantees)) or any(rho is None for rho, _ in found):
         return None
     return sum((rho * k for rho, k in found if rho is not None), Fraction(0))
@@ -315,7 +315,7 @@ def _in_field(prior: Any, budget: Guarantee, spent: Guarantee) -> Guarantee:
     if not budget.renyi:
         with suppress(NotProvable):
             found.append(translate(prior, Approx(spent.epsilon, spent.delta), delta=budget.delta))
-    if (rho := rho_of(spent)) is not None:
+    if (rho := spent.zcdp) is not None:
         curved = translate(prior, ZCDP(plain(rho)))
         found.append(curved if budget.renyi else curved.to_approx(budget.delta))
     if not found:

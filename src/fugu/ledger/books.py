@@ -24,8 +24,8 @@ from fugu.ledger import events, log
 from fugu.ledger.accountant import Charges, Terms, against_anybody, over_shared, total
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.charge import left as left_of
-from fugu.ledger.events import CHARGED, SETTLED, Registered
-from fugu.ledger.fingerprint import Tokens, beyond_chance, largest, memberships, within
+from fugu.ledger.events import CHARGED, SETTLED, Registered, StoredSet
+from fugu.ledger.gathering import Bits, Increasing, Words, aligned, beyond_chance, largest, memberships, within
 from fugu.ledger.keys import Place
 from fugu.ledger.store import Books, LockedView
 from fugu.numbers.exact import Real
@@ -218,7 +218,7 @@ class Shared:
     name: str
     _seen: object = None
     _groups: list[frozenset[str]] = field(default_factory=list)
-    _sets: dict[str, Tokens] = field(default_factory=dict)
+    _sets: dict[str, Words] = field(default_factory=dict)
 
     def others(self, view: LockedView) -> list[list[Standing]]:
         """Each largest combination of other data sets that hold one person of this one, those to which something was
@@ -230,34 +230,41 @@ class Shared:
         return [charged for group in groups if (charged := [one for one in group if one.charges])]
 
     def _looked_up(self, view: LockedView) -> list[frozenset[str]]:
-        sets = view.state.sets
-        own = sets[self.name]
-        people, linked = {}, set()
-        mine = self._union(view, own)
-        for name, known in sets.items():
-            if name == self.name:
-                continue
-            words = view.state.words(self.name, name)
-            both = mine[within(mine, self._union(view, known))]
-            for here, there in words:  # other people, if both were there when it was said
-                told = within(both, self._union(view, own, here)) & within(both, self._union(view, known, there))
-                both = both[~told]
-            rows = [(a, b) for a in own.rows for b in known.rows if not any(a[0] in x and b[0] in y for x, y in words)]
-            if len(both):
-                people[name] = both
-            elif any(beyond_chance(self._read(view, a), self._read(view, b)) for a, b in rows):
+        own = view.state.sets[self.name]
+        others = {name: known for name, known in view.state.sets.items() if name != self.name}
+        words = {name: view.state.words(self.name, name) for name in others}
+        held = dict.fromkeys(held for known in (own, *others.values()) for held in known.people) if others else {}
+        groups, linked = {frozenset[str]()}, set()
+        for part in aligned([self._read(view, each) for each in held]):
+            sets = {digest: bits for (digest, *_), bits in zip(held, part, strict=True)}
+            mine, people = _union(sets, own), {}
+            for name, known in others.items():
+                both = mine[within(mine, _union(sets, known))]
+                for here, there in words[name]:  # other people, if both were there when it was said
+                    both = both[~(within(both, _union(sets, own, here)) & within(both, _union(sets, known, there)))]
+                if len(both):
+                    people[name] = both
+            groups.update(memberships(mine, people))
+        for name in others.keys() - frozenset[str]().union(*groups):
+            rows = [(a, b) for a in own.rows for b in others[name].rows
+                    if not any(a[0] in x and b[0] in y for x, y in words[name])]  # fmt: skip
+            if any(beyond_chance(self._read(view, a), self._read(view, b)) for a, b in rows):
                 linked.add(name)
-        return largest(group | linked for group in memberships(mine, people))
+        return largest(group | linked for group in groups)
 
-    def _union(self, view: LockedView, known: Registered, only: tuple[str, ...] | None = None) -> Tokens:
-        """The people of a data set, or of those of its sets that are named."""
-        sets = [self._read(view, held) for held in known.people if only is None or held[0] in only]
-        return reduce(np.union1d, sets, np.empty(0, np.uint64))
-
-    def _read(self, view: LockedView, held: tuple[str, int, int]) -> Tokens:
+    def _read(self, view: LockedView, held: StoredSet) -> Increasing:
+        """A stored set; a little one is read once."""
+        if held[2] > log.LARGE:
+            return view.stored(held)
         if held[0] not in self._sets:
-            self._sets[held[0]] = view.stored(held)
+            self._sets[held[0]] = Words.of(np.concatenate(list(view.stored(held).each())))
         return self._sets[held[0]]
+
+
+def _union(sets: Mapping[str, Bits], known: Registered, only: tuple[str, ...] | None = None) -> Bits:
+    """The people of a data set, or of those of its sets that are named."""
+    named = [sets[digest] for digest, *_ in known.people if only is None or digest in only]
+    return reduce(np.union1d, named, np.empty(0, np.uint64))
 
 
 @dataclass(frozen=True)
@@ -415,7 +422,7 @@ def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:
     each: dict[str, list[Entry]] = defaultdict(list)
     for entry in requests:
         each[entry.data].append(entry)
-    read: dict[str, Tokens] = {}
+    read: dict[str, Words] = {}
     found = []
     for name in sorted(view.state.sets):
         alone = _account(Standing.of(view, name), each[name])

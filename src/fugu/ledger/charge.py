@@ -17,7 +17,7 @@ from fugu.documents.document import canonical_json, digest_of
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising
 from fugu.errors import BadBudget, LedgerBroken, UsageError
-from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, is_guarantee, rho_of
+from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, is_guarantee
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.mechanism.mechanism import Mechanism
@@ -29,7 +29,7 @@ from fugu.numbers.exact import Real, as_fraction, float_down
 def left(spent: Guarantee, budget: Guarantee) -> Guarantee:
     """The budget minus what was spent, in the budget's own language; never below nothing."""
     if isinstance(budget, ZCDP):
-        used = rho_of(spent)
+        used = spent.zcdp
         return ZCDP(_rest(budget.rho, math.inf if used is None else plain(used)))
     if budget.renyi:
         return budget.with_epsilons({a: _rest(e, at(spent, a)) for a, e in budget.orders})

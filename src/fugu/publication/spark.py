@@ -24,10 +24,11 @@ from fugu.data.spark import SparkColumns, asked, settled
 from fugu.errors import BadTable, MissingExtra, UsageError
 from fugu.files import discard, give_name, writing
 from fugu.ledger.fingerprint import Gathered, Marks, cells, rows_digest
+from fugu.ledger.gathering import People
 from fugu.mechanism import Mechanism
 from fugu.mechanism.drawing import ColumnDraw, arrow_cells
 from fugu.noise.bits import OS
-from fugu.publication.column import LOOKED, People, write_parquet
+from fugu.publication.column import LOOKED, names_of, require_once, write_parquet
 from fugu.publication.drafts import PENDING, Content, Digested, Draft
 from fugu.scenario.query import ColumnQuery
 
@@ -215,17 +216,15 @@ class OpenedFrame:
         require_columns(SparkColumns(frame).names, (query.publish, *public))
         require_frame(frame)
         marks = gathered(frame)
-        rows = 0 if marks.rows is None else len(marks.rows)
-        people = None if unit is None else People(unit)
-        if people is not None:
-            people.add(open_private(Table(frame).select(public), schema, (), public))
-            people.require_one_row_each()
+        rows, people = len(marks.rows), None
+        if unit is not None:
+            people = People.of(names_of(open_private(Table(frame).select(public), schema, (), public), unit))
+            require_once(people, unit)
         if not context.public_prior and rows == context.reference_rows:
             private = open_private(Table(frame).select([query.publish]), schema, [query.publish])
             mechanism.require_other(query.of_private(private))
         shown = open_private(frame.limit(LOOKED), schema, [query.publish], public)
-        persons = None if people is None else people.names
-        return OpenedFrame(mechanism, frame, rows, shown, marks.marks(persons, dict), rows_digest(marks.rows) or "")
+        return OpenedFrame(mechanism, frame, rows, shown, marks.marks(people, dict), rows_digest(marks.rows) or "")
 
     def content(self, target: Path, folder: bool, *, allow_no_noise: bool) -> Content:
         """What is published, drawn when it is written, once. `BadTable` where the frame has other rows than before."""

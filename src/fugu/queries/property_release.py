@@ -17,6 +17,7 @@ from fugu.data import Schema, Table
 from fugu.data.frame import TableLike
 from fugu.data.private import Private, numbers, open_private, places
 from fugu.documents.certificate import Certificate
+from fugu.documents.exchange import RecordExchange
 from fugu.errors import BadTable, CertificateError, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee.curve import Guarantee
 from fugu.mechanism.mechanism import Mechanism
@@ -164,18 +165,24 @@ class PropertyQuestion:
                 rows.append((places(self.reading, table, s.column, [label]) == 0).astype(np.float64))
         return np.column_stack(rows)
 
-    def exact(self, private: Private) -> list[Fraction]:
+    def exact(self, private: Private, certificate: Certificate) -> list[Fraction]:
         """The statistics of the private table, before noise, in rationals: in doubles two of them could be further
-        apart than their records allow, by a rounding that crosses an edge of the lattice."""
-        each = self.contributions(private.table)
-        sums = [sum((as_fraction(x) * n for x, n in Counter(c).items()), Fraction(0)) for c in each.T.tolist()]
-        return [total * s.factor(len(private)) for total, s in zip(sums, self.statistics, strict=True)]
+        apart than their records allow, by a rounding that crosses an edge of the lattice. Where records are exchanged,
+        each of them is rounded by itself."""
+        exchange, lattice, found = RecordExchange.stated(certificate), certificate.lattice, []
+        for j, (s, column) in enumerate(zip(self.statistics, self.contributions(private.table).T, strict=True)):
+            factor = s.factor(len(private))
+            each = [(as_fraction(x) * factor, count) for x, count in Counter(column.tolist()).items()]
+            if exchange is not None and lattice is not None:
+                each = [(exchange.rounded(j, x, lattice.grid), count) for x, count in each]
+            found.append(sum((x * count for x, count in each), Fraction(0)))
+        return found
 
     def release(
         self, mechanism: Mechanism, private: Private, allow_no_noise: bool = False
     ) -> tuple[tuple[Cell, ...], Certificate]:
         """Draw once: the published numbers, and the certificate of this release."""
-        exact, lattice = self.exact(private), mechanism.lattice
+        exact, lattice = self.exact(private, mechanism.certificate), mechanism.lattice
         if lattice is not None:  # the nearest points of it, each of which rounds to its own index
             steps = [math.floor((x - lattice.origin) / lattice.grid + Fraction(1, 2)) for x in exact]
             exact = [lattice.origin + k * lattice.grid for k in steps]

@@ -22,6 +22,7 @@ from fugu.calibration.covariance.directions import gaussian_length, isotropic_le
 from fugu.calibration.covariance.methods import propose
 from fugu.calibration.driver import calibrate
 from fugu.calibration.offer import Wishes
+from fugu.calibration.translates import OF_RECORDS
 from fugu.drawing.axis import Axis, log_ticks
 from fugu.drawing.charts import Chart, Panel
 from fugu.drawing.marks import Bars, Level, Line, Mark, Points, Whiskers
@@ -284,9 +285,7 @@ def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = 
 
     That of a record swap is an estimate: a release makes its own draws."""
     if len(model_of(scenario).statistics) > 1 and budget.asks().pure:
-        made = calibrate(scenario, budget, method="record-group")
-        deviation = math.sqrt(made.expected_error("squared"))
-        return (MethodLine("record-group", "laplace", deviation, error_of(made), True, ""),)
+        return tuple(_record_line(scenario, budget, method) for method in OF_RECORDS)
     if len(model_of(scenario).statistics) == 1:
         return tuple(
             MethodLine(r.method, r.noise, math.sqrt(r.expected_squared), r.expected_absolute, r.proven,
@@ -311,6 +310,15 @@ def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = 
         note = "only for laws that are exactly normal: some directions get no noise" if flat else plan.note
         found.append(MethodLine(name, "gaussian", deviation, length(noise), proof.holds, note))
     return tuple(found)
+
+
+def _record_line(scenario: Scenario, budget: Guarantee, method: Any) -> MethodLine:
+    """The line of a method that knows what records add, and no Gaussian model."""
+    try:
+        made = calibrate(scenario, budget, method=method)
+    except NotProvable as error:
+        return MethodLine(method, "laplace", math.inf, math.inf, False, str(error))
+    return MethodLine(method, "laplace", math.sqrt(made.expected_error("squared")), error_of(made), True, "")
 
 
 def length(noise: CorrelatedGaussian) -> float:

@@ -67,7 +67,7 @@ def release_facts(
     body: Json, certificates: Mapping[str, Document] | None, *, names: Mapping[str, str] | None = None,
     released: bool = True, audit: Audit | None = None, entries: tuple[Json, ...] | None = None,
     comparison: Comparison | None = None, usable: Usable | None = None, remarks: Sequence[str] = (),
-    file: Path | None = None,
+    file: Path | None = None, signed: str = "",
 ) -> Json:  # fmt: skip
     """What the page of one release is told.
 
@@ -76,7 +76,7 @@ def release_facts(
     `released`: False for a page that is signed before. `audit`: what an attack reached. `entries`: the extract of the
     ledger. `comparison`: the methods side by side. `usable`: how usable it is, where what would help was measured.
     `remarks`: on the published numbers beside the reference, and on the reference itself: all public. `file`: where the
-    published file lies, None where it is not at hand."""
+    published file lies, None where it is not at hand. `signed`: who signed the document, where that was checked."""
     held, rows = dict(certificates or {}), body["data"]["rows"]
     laws = {group: each for group, each in held.items() if isinstance(each, Certificate)}
     promising = {group: each for group, each in held.items() if isinstance(each, Promising)}
@@ -109,7 +109,7 @@ def release_facts(
     words, _, secret = str(body["question"]["words"] or "").partition(" Secret: ")
     release = {
         "body": body, "certificates": certificates, "names": names or {}, "released": released, "audit": audit,
-        "entries": entries,
+        "entries": entries, "signed": signed,
         "title": "Privacy report" if released else "Privacy report, to be signed before the release",
         "budget": budget,
         "promised": promised,

@@ -14,7 +14,6 @@ from fugu.calibration.offer import methods as registered
 from fugu.calibration.offer import suited
 from fugu.calibration.scales import scaled
 from fugu.documents.certificate import Certificate
-from fugu.documents.swap import SWAP
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import odds_of
@@ -262,7 +261,7 @@ def _worked_out(certificate: Certificate) -> dict[str, float]:
     kind, ask = kind_named(certificate.in_steps.name), certificate.budget.simplest().asks()
     laws: tuple[Any, ...] = certificate.laws
     lattice, support = certificate.lattice, certificate.support
-    if SWAP in certificate.body or kind is None:
+    if not certificate.of_values or kind is None:
         return {}
     if lattice is not None:
         where = Problem(laws, laws, lattice)

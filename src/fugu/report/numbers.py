@@ -46,10 +46,13 @@ def published_numbers(body: Json, file: Path | None, usable: Usable | None) -> J
     if body["published"][0]["name"].endswith(".json"):
         model = json.loads(file.read_text("utf-8"))
         sizes = zip((*model["features"], "intercept"), (*model["coefficients"], model["intercept"]), strict=True)
-        head, rows = ["feature", "coefficient"], [[name, f"{size:,.6g}".replace("-", "−")] for name, size in sizes]
-    else:
-        with open(file, encoding="utf-8", newline="") as lines:
-            head, *rows = csv.reader(lines)
+        shown = [(clean(name, 80), f"{size:,.6g}".replace("-", "−")) for name, size in sizes]
+        return {"tables": [_table("The model", ("feature", "coefficient"), shown)], "left": 0, "why": ""}
+    with open(file, encoding="utf-8", newline="") as lines:
+        read = csv.reader(lines)
+        head = next(read)
+        alone = [row[0] for row in read] if len(head) == 1 else []  # as many as there are rows in the table
+        rows = list(read)
     if {_VALUE, _LOW, _HIGH} <= {*head}:
         tables = list(_answers(head, rows, _times_of(usable)))
         return {"tables": tables[:_TABLES], "left": len(tables) - _TABLES, "why": ""}
@@ -57,9 +60,9 @@ def published_numbers(body: Json, file: Path | None, usable: Usable | None) -> J
         return {"tables": [_table(", ".join(head[1:]), head, rows)], "left": 0, "why": ""}
     given = (body["question"]["recipe"] or {}).get("bins")
     names = [clean(name, 24) for name in given] if isinstance(given, list) and {*map(type, given)} == {str} else []
-    shown = range(min(len(head), _FIGURES))
-    return {"tables": [_column(head[n], [row[n] for row in rows], usable, names) for n in shown],
-            "left": len(head) - _FIGURES, "why": ""}  # fmt: skip
+    columns = [alone] if len(head) == 1 else [[row[n] for row in rows] for n in range(min(len(head), _FIGURES))]
+    tables = [_column(name, cells, usable, names) for name, cells in zip(head, columns, strict=False)]
+    return {"tables": tables, "left": len(head) - _FIGURES, "why": ""}
 
 
 def _not_shown(published: Sequence[Json], file: Path | None) -> str:

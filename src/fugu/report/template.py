@@ -28,7 +28,6 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.document import NotChecked
 from fugu.documents.release import OTHER_PEOPLE
 from fugu.documents.sentences import IN_THE_BOX
-from fugu.documents.swap import SWAP
 from fugu.drawing.charts import Heat, figure
 from fugu.drawing.charts import read as style
 from fugu.drawing.marks import Html, short
@@ -161,7 +160,7 @@ def story(
     """What the sections about a certificate with laws are told: its facts, and what follows."""
     f = facts(certificate, query_name, secret_name)
     noise = None if certificate.parts else certificate.noise
-    whole, directed = SWAP not in certificate.body, noise if isinstance(noise, DirectedLaplace) else None
+    whole, directed = certificate.of_values, noise if isinstance(noise, DirectedLaplace) else None
     return Facts(
         **vars(f),
         # the pairs that are drawn, the one that loses most first, and the names of published categories. Whether they

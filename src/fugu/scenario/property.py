@@ -44,6 +44,7 @@ _TOO_FEW = (
     "a class of the reference has fewer records than a data set would take without replacement; give a larger "
     "reference, a smaller size, or replacement=True"
 )
+TOGETHER = "the statistics are published once, together"
 MOVED = "statistics outside the ranges that this leaves are moved to their ends before noise is added"
 
 
@@ -223,7 +224,7 @@ def assumptions(model: PropertyModel) -> tuple[str, ...]:
             "fitted laws"
         ),
         APART,
-        "the statistics are published once, together",
+        TOGETHER,
     )
 
 

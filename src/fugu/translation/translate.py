@@ -19,7 +19,8 @@ from typing import Any, TypeVar, overload
 
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.asks import check_delta, exact, outward, plain
-from fugu.guarantee.curve import ZCDP, Guarantee, RenyiCurve, rho_of
+from fugu.guarantee.composed import Composed
+from fugu.guarantee.curve import ZCDP, Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi, is_guarantee
 from fugu.numbers import balls
 from fugu.numbers.checks import is_number
@@ -46,7 +47,7 @@ INDEPENDENT_BLOCKS = (
 @overload
 def translate(prior: Believed, dp: Real, *, delta: None = None) -> float: ...
 @overload
-def translate(prior: Believed, dp: Approx, *, delta: Real | None = None) -> Approx: ...
+def translate(prior: Believed, dp: Approx | Composed, *, delta: Real | None = None) -> Approx: ...
 @overload
 def translate(prior: Believed, dp: Alike, *, delta: None = None) -> Alike: ...
 @overload
@@ -100,6 +101,8 @@ def _alike(prior: Any, dp: Guarantee, delta: Real | None) -> Guarantee:  # noqa:
     several = members(prior)
     if several is not None and (isinstance(dp, Approx | ZCDP) or has_field(prior)):
         return worst_of([_alike(one, dp, delta) for one in several])
+    if isinstance(dp, Composed):
+        raise NotProvable("a composition is not translated with a prior; translate to_approx(delta) of it")
     if isinstance(prior, GaussianField):
         return translated_field(prior, dp, delta)
     if isinstance(dp, Approx):
@@ -316,7 +319,7 @@ def worst_of(found: Sequence[Guarantee]) -> Guarantee:
         return found[0]
     if all(isinstance(g, Approx) for g in found):
         return Approx(max((g.epsilon for g in found), key=exact), max((g.delta for g in found), key=exact))
-    rhos = [rho_of(g) for g in found]
+    rhos = [g.zcdp for g in found]
     if all(rho is not None for rho in rhos):
         return ZCDP(plain(max(rho for rho in rhos if rho is not None)))
     orders = {exact(a): a for g in found for a, _ in g.orders if not math.isinf(a)}
