@@ -252,6 +252,22 @@ def test_every_rounding_goes_up(rng):
     return 4
 
 
+@search("splits of few bits", quick=40)
+def test_a_split_only_raises(rng):
+    """On another grid the profile of a law of few bits is nowhere lower, and next to the same on a fine one."""
+    bits = int(rng.integers(4, 12))
+    cuts = np.sort(rng.integers(0, 1 << bits, size=4))
+    masses = np.diff([0, *cuts, 1 << bits]).tolist()
+    step, first = Fraction(int(rng.integers(1, 30)), 20), Fraction(int(rng.integers(-30, 10)), 17)
+    law = LossLaw(step, first, masses[:-1], masses[-1], bits, bits)
+    wider = law.on(Fraction(int(rng.integers(1, 50)), 23))
+    assert min(wider.masses) >= 0 and sum(wider.masses) + wider.infinite == 1 << bits
+    with balls.precision(128):
+        for e in rng.uniform(-3, 3, 6).round(2).tolist():
+            assert balls.upper(law.delta(Fraction(e)) - wider.delta(Fraction(e))) <= 1e-18
+    return 6
+
+
 def test_rounding_to_nearest_is_false():
     """Eight bits, randomised response of .1, eight times: .109012 at 0; masses to the nearest say less."""
     with balls.precision(128):

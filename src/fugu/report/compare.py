@@ -284,26 +284,25 @@ def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = 
     """Every method on the scenario's laws, from the crudest to the best; noise is proved as it would be drawn.
 
     That of a record swap is an estimate: a release makes its own draws."""
-    if len(model_of(scenario).statistics) > 1 and budget.asks().pure:
-        return tuple(_record_line(scenario, budget, method) for method in OF_RECORDS)
-    if len(model_of(scenario).statistics) == 1:
+    asked, single = replace(wishes or Wishes(), model=scenario.property), len(model_of(scenario).statistics) == 1
+    if budget.asks().pure and (asked.law_error or not single):
+        return tuple(_record_line(scenario, budget, method, asked.law_error) for method in OF_RECORDS)
+    if single:
         return tuple(
             MethodLine(r.method, r.noise, math.sqrt(r.expected_squared), r.expected_absolute, r.proven,
                        r.note if r.proven else r.note or r.why)
             for r in compare(scenario, budget).rows
         )  # fmt: skip
     pairs = tuple(pair for pair in shapes(scenario.law_pairs()) if isinstance(pair, NormalPair))
-    asked = replace(wishes or Wishes(), model=scenario.property)
     found = []
     for plan in propose(pairs, budget.asks(), asked).values():
-        name = plan.method
-        if plan.covariance is None:
-            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, plan.refusal or ""))
-            continue
+        name, why = plan.method, plan.refusal or ""
         try:
-            noise, proof = plan.realised(budget.asks())
+            noise, proof = plan.realised(budget.asks()) if plan.covariance is not None else (None, None)
         except NotProvable as error:
-            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, str(error)))
+            noise, proof, why = None, None, str(error)
+        if noise is None or proof is None:
+            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, why))
             continue
         deviation = math.sqrt(noise.expected_error("squared"))
         flat = not noise.base and noise.columns
@@ -312,10 +311,10 @@ def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = 
     return tuple(found)
 
 
-def _record_line(scenario: Scenario, budget: Guarantee, method: Any) -> MethodLine:
+def _record_line(scenario: Scenario, budget: Guarantee, method: Any, law_error: Fraction) -> MethodLine:
     """The line of a method that knows what records add, and no Gaussian model."""
     try:
-        made = calibrate(scenario, budget, method=method)
+        made = calibrate(scenario, budget, method=method, law_error=law_error)
     except NotProvable as error:
         return MethodLine(method, "laplace", math.inf, math.inf, False, str(error))
     return MethodLine(method, "laplace", math.sqrt(made.expected_error("squared")), error_of(made), True, "")
