@@ -112,7 +112,7 @@ def form_of(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> str:
     return form
 
 
-_SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file of before 2007"}
+_SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file from before 2007"}
 """The first bytes of files that spreadsheets write."""
 
 

@@ -120,7 +120,7 @@ class StatisticKind(ABC):
 
     def utilities(self, asked: NoisedQuestion, counts: NDArray[np.int64]) -> list[Fraction]:
         """What a choice is made by, from the counts of all cells; one record moves each by at most 1."""
-        raise UsageError(f"{asked.query} is no choice")
+        raise UsageError(f"{asked.query} is not a choice")
 
     def unit(self, asked: NoisedQuestion, rows: int) -> float:
         """What one step of the noise is in the number that goes out."""
@@ -282,7 +282,7 @@ class Outside(StatisticKind):
     name, summed, laws, features = OUTSIDE, False, (OUTSIDE,), ()
 
     def plan(self, question: StatisticQuestion, reading: Schema, reference: Table, options: Options) -> Planned:
-        raise UsageError(f"{question.kind} is nothing that can be asked")
+        raise UsageError(f"{question.kind} cannot be asked")
 
 
 KINDS: dict[str, StatisticKind] = {

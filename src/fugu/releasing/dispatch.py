@@ -292,8 +292,8 @@ def targets(what: str, output: str, suffix: str, over: bool, *read: str | None, 
     files = Files(Path(output), over, folder)
     if not plain_name(files.published.name):
         raise UsageError(
-            f"{what}: the name {files.published.name!r} has a backslash, an end of line or bytes that are no text, and "
-            "it goes out with the document; choose another name"
+            f"{what}: the name {files.published.name!r} has a backslash, an end of line or bytes that are not text, "
+            "and it goes out with the document; choose another name"
         )
     for file in (*(() if folder else (output,)), *files.all()[1:]):
         check_apart(file, *read)
