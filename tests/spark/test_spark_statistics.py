@@ -22,7 +22,9 @@ from fugu.errors import BadTable, FuguError, PriorNotPublic, RepeatedUnit, Usage
 from fugu.ledger.frames import opened_marks
 from fugu.queries import answer
 from fugu.queries.answer import counted
+from fugu.queries.groups import PersonNames
 from fugu.queries.law_price import LawPrice
+from fugu.scenario.query import ITSELF
 
 RNG = np.random.default_rng(7)
 TODAY = pa.table({
@@ -301,6 +303,24 @@ def test_a_person_in_two_rows_is_refused_in_whatever_spelling(spark):
     for cells in (["1", "2", "1 a"], [1, 2, 2**60], ["True", "2 ", "x"], [1.5, 2.0, 3.0]):
         for frame in (spark.createDataFrame(pa.table({"u": cells, "n": [1, 2, 3]})), {"u": cells, "n": [1, 2, 3]}):
             fugu.answer(frame, "mean(n)", "s", fugu.Pure(1), EARLIER, unit="u", allow_no_noise=True)
+
+
+def test_names_that_stand_for_themselves_are_compared_by_spark_alone(spark, monkeypatch):
+    spell = PersonNames("u", fugu.Schema({"u": {"kind": "identifier"}}))
+    rng, pool = (
+        np.random.default_rng(3),
+        ["a", "A", "1", "01", "true", "TRUE", "b-2", "inf", "NA", "x\n", " a", "0", "é", ""],
+    )
+    for _ in range(12):
+        cells = [pool[int(k)] for k in rng.choice(len(pool), 3, replace=bool(rng.random() < 0.2))]
+        source = SparkColumns(spark.createDataFrame(pa.table({"u": cells})))
+        names = spell(cells)
+        right = None not in names and len(set(names)) == len(names)
+        assert source.different("u", spell, ITSELF, ("", "NA")) == source.different("u", spell, "", ()) == right
+    with monkeypatch.context() as patch:
+        patch.setattr(SparkColumns, "_spelled", None)
+        for cells in (["a", "A", "b-2", "inf"], [3, 1, 2]):
+            assert SparkColumns(spark.createDataFrame(pa.table({"u": cells}))).different("u", spell, ITSELF, ())
 
 
 def test_the_reference_itself_is_refused(spark):
