@@ -143,6 +143,27 @@ def test_text_is_cut_as_the_parser_cuts_it(rng, tmp_path):
     return 1
 
 
+@search("cells told apart by their bytes", quick=60)
+def test_cells_are_told_apart_by_their_bytes_as_by_themselves(rng):
+    """Few cells or many, short or long, alike in their first or last bytes, with nothing in them, of any letters."""
+    letters = ["a", "b", " ", "\u00e9", "\U0001f600", "\x01", "0"][: int(rng.integers(1, 8))]
+    stem = "".join(rng.choice(letters, size=rng.choice([0, 0, 7, 8, 62, 70])))
+    pool = [stem + "".join(rng.choice(letters, size=rng.integers(0, rng.choice([2, 5, 12])))) for _ in range(40)]
+    pool += [cell + "\ud800"[: rng.integers(2)] for cell in pool[:3]] + [cell[::-1] for cell in pool]
+    width, rows = int(rng.integers(1, 4)), int(rng.integers(1, 400))
+    own = [rng.permutation(pool[: int(rng.integers(1, len(pool)))]) for _ in range(width)]
+    table = [[str(cells[k % len(cells)]) for k in (rng.integers(0, 10**6, rows) if rng.random() < 0.7 else range(rows))]
+             for cells in own]  # fmt: skip
+    text = "\n".join(map(",".join, zip(*table, strict=True))) + "\n"
+    cut = files._cut(text, ",", width)
+    assert (cut is None) == (width > 1 and "\n\n" in text)
+    for cells, column in zip(table, cut or (), strict=bool(cut)):
+        found, codes = column.coded()
+        assert list(column) == cells and len(column) == len(cells)
+        assert (found, codes.tolist()) == (list(dict.fromkeys(cells)), [*map(list(dict.fromkeys(cells)).index, cells)])
+    return width
+
+
 # --- what is wrong, and what changes ----------------------------------------------------------------------------------
 
 

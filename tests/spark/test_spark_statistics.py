@@ -99,7 +99,8 @@ def test_an_answer_is_the_same_on_five_engines(spark, monkeypatch, query):
 
 def test_no_row_comes_to_the_driver(spark, stays):
     frame, reference = spark.createDataFrame(TODAY), TODAY.slice(0, 250)
-    fugu.answer(frame, "mean(n)", "s", fugu.Pure(1), reference, by="g", unit="u", allow_no_noise=True)
+    earlier = spark.createDataFrame(EARLIER)
+    fugu.answer(frame, "mean(n)", "s", fugu.Pure(1), earlier, by="g", unit="u", allow_no_noise=True)
     session = fugu.Session(frame, reference, "s", fugu.Pure(2), unit="u", public=["h"], ledger=False)
     for text, options in ASKED:
         session.ask(text, 0.1, **options)

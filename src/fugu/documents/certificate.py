@@ -205,8 +205,7 @@ class Certificate(Promising):
 
     @property
     def of_values(self) -> bool:
-        """Whether its laws are those of what is published: of a record swap they bound what swapped records move, of a
-        record exchange they are those of one record."""
+        """Whether its laws are those of what is published, and not of records that are swapped or exchanged."""
         return not {SWAP, EXCHANGE} & set(self.body)
 
     def having(self) -> Iterator[Part]:
@@ -371,8 +370,8 @@ class Certificate(Promising):
         """Those that a statistic names; other certificates name none."""
         if self.body.get("statistic") is None:
             return None
-        lines = (line for line in self.body["assumptions"] if line.startswith(say.UNPROTECTED))
-        return "".join(line.removeprefix(say.UNPROTECTED) for line in lines)
+        lines = self.body["assumptions"]
+        return "".join(x.removeprefix(say.UNPROTECTED) for x in lines if x.startswith(say.UNPROTECTED))
 
     @property
     def rows(self) -> int | None:

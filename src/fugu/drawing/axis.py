@@ -118,11 +118,14 @@ class Axis:
         if self.marks:
             every = range(1, len(self.marks) + 1)
             return next(kept for n in every if fits(kept := self.marks[::n]))
-        for count in range(most, 0, -1):
+        single: tuple[Tick, ...] = ()  # one tick by itself is no scale, where there can be more
+        for count in (*range(most, 0, -1), *range(most + 1, 3 * most)):
             ticks = log_ticks(self.low, self.high, count) if self.log else straight_ticks(self.low, self.high, count)
-            if ticks and len(ticks) <= count + 1 and fits(ticks):
-                return ticks
-        return ()
+            if len(ticks) <= count + 1 and fits(ticks):
+                if len(ticks) > 1:
+                    return ticks
+                single = single or ticks
+        return single
 
 
 def straight_ticks(low: float, high: float, most: int) -> tuple[Tick, ...]:
