@@ -1654,7 +1654,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Terms.__post_init__", "field: a ledger that can grant nothing is opened", "raise refused(self.prior)", "pass"),
     ("_rhos", "field: rhos are not added", "sum((rho * k for rho, k in found if rho is not None), Fraction(0))", "max((rho for rho, k in found if rho is not None), default=Fraction(0))"),
     ["queries/test_gaussian_sums.py"],
-    ("PerEntryDP._divergences", "field: a map may say more than is stated", "not 0 <= rho <= float_up(exact(stated.rho))", "False"),
+    ("PerEntryDP._whole", "field: a map may say more than is stated", "not 0 <= rho <= float_up(exact(stated.rho))", "False"),
     ["mechanism/test_record_swap_brute.py"],
     ["mechanism/test_swapped_bounds.py"],
     ("steps_down", "the mean for its bound", "mean + slack", "mean"),
