@@ -9,9 +9,11 @@ import math
 import pytest
 from typer.testing import CliRunner
 
-from fugu import Approx, Gaussian, Laplace, Ledger, Pure, compose
+import fugu
+from fugu import Approx, Gaussian, Laplace, Ledger, PerEntryDP, Pure, compose
 from fugu.cli.app import app
-from fugu.errors import BadBudget, BudgetExceeded, NotComposable
+from fugu.documents.per_entry import PerEntryCertificate
+from fugu.errors import BadBudget, BudgetExceeded, CertificateError, NotComposable, NotProvable
 from fugu.guarantee import ZCDP, outputs
 from fugu.ledger import Charge
 from fugu.ledger.accountant import Charges, Terms, at_delta, total
@@ -138,3 +140,37 @@ def test_planned_totals_are_the_least_sound_account(rng):
         fits = total(charges, Terms(budget))
         assert (fits.epsilon <= budget.epsilon) == (budget.epsilon >= least.epsilon) or sum(epsilons) <= budget.epsilon
     return 3
+
+
+def test_a_mechanism_from_outside_states_its_steps(path):
+    """Its certificate lists them, exactly; a ledger charges their law; a map or a delta beside it is refused."""
+    steps = compose([Gaussian(20, 1).losses(1)] * 20 + [Pure(0.1)] * 3)
+    mechanism = PerEntryDP(sum, steps, name="twenty sums and three answers")
+    assert mechanism.guarantee == steps and compose([mechanism] * 2) == compose([steps] * 2)
+    release = mechanism.release([1, 2])
+    assert release.certificate["guarantee"] == {"kind": "Composed", "parts": "3 x bound 1/10 0; 20 x gaussian 400 1"}
+    assert PerEntryCertificate.parse(release.certificate.body).guarantee == steps
+    assert "23 releases, together epsilon" in release.certificate.promised(steps)
+    assert fugu.verify(release.certificate).holds is False  # the word of who wrote it is not checked
+    assert "factor of at most" in release.certificate.quoted()[0]
+    with Ledger(path, Approx(3, 1e-6)) as ledger:
+        assert ledger.spend("all of it", mechanism, lambda: 1) == 1
+        assert ledger.spent() == steps.to_approx(1e-6)
+    with pytest.raises(BadBudget, match="delta"):
+        PerEntryDP(lambda data: 0, steps, 1e-6)
+    for nothing in (compose([Pure(0)]), compose([Pure(math.inf)])):
+        with pytest.raises(BadBudget, match="finite and above 0"):
+            PerEntryDP(lambda data: 0, nothing)
+
+    class Mapped:
+        def invoke(self, data):
+            return 0
+
+        def map(self, d_in):
+            return 0.1
+
+    with pytest.raises(NotProvable, match="map"):
+        PerEntryDP(Mapped(), steps)
+    forged = {**release.certificate.body, "guarantee": {"kind": "Composed", "parts": "0 x bound 1 0"}}
+    with pytest.raises(CertificateError):
+        _ = PerEntryCertificate(forged).guarantee

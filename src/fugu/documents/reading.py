@@ -418,8 +418,8 @@ def with_words(also: dict[str, Form] | None = None) -> Form:
 
 TEXTS = each(text, 10_000)
 GUARANTEE = parts(
-    {"kind": one_of("Pure", "Approx", "Renyi", "RenyiCurve", "ZCDP")},
-    {"epsilon": exact, "delta": exact, "alpha": exact, "rho": exact, "epsilons": text},
+    {"kind": one_of("Pure", "Approx", "Renyi", "RenyiCurve", "ZCDP", "Composed")},
+    {"epsilon": exact, "delta": exact, "alpha": exact, "rho": exact, "epsilons": text, "parts": text},
 )
 SCHEMA = parts(
     {"columns": named(thing)},

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -130,14 +130,7 @@ def total(charges: Iterable[Charges], terms: Terms) -> Guarantee:
     if not laws:
         if isinstance(terms.prior, Together):
             return terms.prior.together([(c.charge.guarantee, c.charge.reads, c.count) for c in listed])
-        if terms.prior is None:
-            return _fixed(listed, terms)
-        guarantees = [(c.charge.guarantee, c.count) for c in listed]
-        rho = _rhos(guarantees, True) if terms.tied and terms.budget.renyi else None
-        by_entry = _added(listed, None) if rho is None else ZCDP(plain(rho))
-        if by_entry not in terms.worth:
-            terms.worth[by_entry] = translated(terms, by_entry)
-        return terms.worth[by_entry]
+        return _least(listed, terms)
     by_law = _laws(laws)
     if len(laws) == len(listed):
         return by_law
@@ -157,6 +150,8 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
     """What a guarantee for each entry is worth under the prior (`fugu.translate`), of the exact sums."""
     from fugu.translation.translate import translate
 
+    if isinstance(spent, Composed):
+        return translate(terms.prior, spent, delta=terms.budget.delta)
     if terms.tied:
         return _in_field(terms.prior, terms.budget, spent)
     if spent.pure:
@@ -213,9 +208,9 @@ def _adaptive(laws: list[Charges], entries: list[Charges], terms: Terms) -> bool
     )
 
 
-def _fixed(entries: list[Charges], terms: Terms) -> Guarantee:
-    """The plain sums where the budget allows them; else, if all charges were fixed beforehand and the budget has a
-    delta, the law of all losses at that delta.
+def _least(entries: list[Charges], terms: Terms) -> Guarantee:
+    """The plain sums, translated with the prior, where the budget allows them; else, if all charges were fixed
+    beforehand and the budget has a delta, the law of all losses at that delta, translated as a whole.
 
     What is charged must be fixed, not what is asked: each answer's losses are dominated by the law of its charge,
     whatever came before (docs/proofs/loss-laws.md#composition). A request that was not planned is refused after planned
@@ -223,17 +218,41 @@ def _fixed(entries: list[Charges], terms: Terms) -> Guarantee:
     (docs/proofs/composition.md#adaptive-choices)."""
     budget, planned = terms.budget, all(c.planned for c in entries)
     if budget.renyi or not budget.delta:
-        return _added(entries, budget)
+        return _sums(entries, terms)
     if not (planned or terms.told) and min(entries, key=lambda c: c.first).planned:
         raise NotComposable(*_UNPLANNED)
-    sums: Guarantee = Pure(math.inf)
-    with suppress(NotComposable) if planned else nullcontext():
-        sums = _added(entries, budget)
-    alone = math.isinf(sums.epsilon) and sum(c.count for c in entries) == 1
-    if not (planned or alone) or fits(sums, budget):
-        return sums
-    law = together(entries).to_approx(budget.delta)
-    return sums if math.isinf(law.epsilon) else law
+    alone = sum(c.count for c in entries) == 1 and math.isinf(entries[0].charge.guarantee.epsilon)
+    if not (planned or alone):
+        return _sums(entries, terms)
+    sums: Guarantee | None = None
+    refusal: NotProvable | None = None
+    try:
+        if fits(sums := _sums(entries, terms), budget):
+            return sums
+    except NotProvable as why:
+        refusal = why
+    with suppress(NotProvable):
+        law = together(entries)
+        if law not in terms.worth:
+            priced = law.to_approx(budget.delta) if terms.prior is None else translated(terms, law)
+            terms.worth[law] = priced
+        if not math.isinf(terms.worth[law].epsilon):
+            return terms.worth[law]
+    if sums is None:
+        assert refusal is not None
+        raise refusal
+    return sums
+
+
+def _sums(entries: list[Charges], terms: Terms) -> Guarantee:
+    """The sums of epsilons and deltas, or of divergences, translated with the prior if there is one."""
+    if terms.prior is None:
+        return _added(entries, terms.budget)
+    rho = _rhos([(c.charge.guarantee, c.count) for c in entries], True) if terms.tied and terms.budget.renyi else None
+    by_entry = _added(entries, None) if rho is None else ZCDP(plain(rho))
+    if by_entry not in terms.worth:
+        terms.worth[by_entry] = translated(terms, by_entry)
+    return terms.worth[by_entry]
 
 
 def at_delta(charges: Iterable[Charges], delta: Real, spent: Guarantee | None = None) -> tuple[Approx, str]:
