@@ -24,7 +24,7 @@ from fugu.loss.blocks import Bracket, block_delta, block_divergence
 from fugu.loss.cost import ball_log_cost, log_cost
 from fugu.loss.leakage import Leakage, largest
 from fugu.loss.shifts import gaussian_mu, shift_renyi
-from fugu.loss.vectors_gaussian import shift_delta, smooth_delta, smooth_plan, wide
+from fugu.loss.vectors_gaussian import levelled_delta, shift_delta, smooth_delta, smooth_plan, wide
 from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.noise.kind import kind_of
 from fugu.noise.lattice import Lattice
@@ -96,7 +96,8 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
     ) -> list[PairLoss]:
         """Laplace: the mass that no coupling brings within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem
         4.2), compared with `delta` in rationals; or, where that is more, what the pure epsilon implies. Gaussian: the
-        analytic curve, averaged over a plan, or for noise of few steps the best conversion of the divergences."""
+        analytic curve, averaged over a plan or one with levels, or for noise of few steps the best conversion of the
+        divergences."""
         found = []
         if isinstance(noise, Laplace):
             for pair, label in item.different:
@@ -113,6 +114,9 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
                 if len(space.x) * len(space.y) <= PLANNED:
                     plan = smooth_plan(space, unit_of(space), noise, epsilon)
                     curve = smooth_delta(space, unit_of(space), noise, epsilon, plan)
+                    curve = (
+                        curve if curve <= delta else min(curve, levelled_delta(space, unit_of(space), noise, epsilon))
+                    )
                 else:  # too many atoms for a plan: at the largest distance
                     curve = shift_delta(bottleneck(space, Fraction(0))[0], space.x.shape[1], noise, epsilon)
                 found.append(PairLoss(label, curve, pair))
