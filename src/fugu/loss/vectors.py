@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 from flint import arb, fmpz
@@ -52,8 +52,6 @@ _LARGE = 600.0
 class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
     """Independent noise in every coordinate: bounds by couplings, plans and the exact ratio on the product grid
     (docs/proofs/vectors.md). Distances are in the norm of the noise, l1 for Laplace and l2 for Gaussian noise."""
-
-    resolution: ClassVar[float] = 1e-4
 
     def pure(self, item: Family, noise: Laplace | Gaussian, epsilon: Fraction) -> list[PairLoss]:
         """max log ratio of every pair: on the product grid where it is small enough, else W_inf (l1) times the rate,
@@ -194,8 +192,13 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
             raise NotProvable(f"the product grid of the coordinates has {few} points, more than {LARGEST}")
         return fast_vector_pure(item, steps)
 
+    def resolution(self, ask: Ask) -> float:
+        """Of sums over blocks what is well below their own width."""
+        return super().resolution(ask) if isinstance(ask, Ratio) and ask.pure else 1e-5
+
     def start(self, item: Family, ask: Ask) -> tuple[float, float]:
-        """What a shift by the whole range needs; for ratios by W_inf."""
+        """What a shift by the whole range needs, for ratios one by W_inf; Laplace noise of range / epsilon suffices."""
+        sure = math.inf
         if isinstance(ask, Ratio) and ask.pure:
             reach = max(bottleneck(space_of(item, pair, 1), Fraction(0))[0] for pair, _ in item.different)
             sure = float_up(Fraction(reach) / ask.epsilon)
@@ -206,12 +209,13 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
             high = ask.start(length)
         elif self.noise == Laplace.name:
             high = length / max(float(ask.epsilon), 2 * ask.target)
+            sure = float_up(Fraction(length) / ask.epsilon) if ask.epsilon else sure
         else:
             high = length / gaussian_mu(ask.epsilon, ask.target)
         high *= 1 + 1e-6
         if self.guess(item, high, ask) > ask.target:
             raise NotProvable("the outputs are too many for sums over blocks of them")
-        return high, math.inf
+        return high, sure
 
     def conditioned(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction, delta: Fraction) -> Family:
         """The pair given the events of probability at least 1 - delta that bring the laws closest: the normalised
