@@ -15,9 +15,11 @@ from mpmath import mp, mpf
 import fugu
 from fugu.laws.family import Family
 from fugu.laws.shapes import families
-from fugu.loss import blocks
+from fugu.loss import blocks, vectors_gaussian
 from fugu.loss.blocks import block_delta, block_divergence
 from fugu.loss.door import delta_bounds, divergence_bounds, leakage
+from fugu.loss.vectors import space_of, unit_of
+from fugu.loss.vectors_gaussian import levelled_delta, smooth_delta, smooth_plan
 from fugu.noise.lattice import Lattice
 from hunting import search
 
@@ -121,6 +123,38 @@ def test_no_sum_over_blocks_is_below_the_sum_over_outputs(rng: np.random.Generat
             assert true <= divergence_bounds(item, noise, alpha)[0].value * (1 + _ROOM) + 1e-9
             tried += 1
     return tried
+
+
+@search("plans with levels against every output", quick=40)
+def test_no_plan_with_levels_is_below_the_sum_over_outputs(rng: np.random.Generator) -> int:
+    atoms, p, q, _, scale = drawn(rng)
+    scale, tried = 3.0 * scale + 2.0, 0
+    if p == q:
+        return 0
+    item, noise = placed(atoms, p, q), fugu.Gaussian(scale, 1)
+    dense, space = Dense(atoms, p, q, "gaussian", scale, math.ceil(7 * scale) + 9), space_of(item, (0, 1), 2)
+    for epsilon in (Fraction(0), Fraction(1, 4), Fraction(1)):
+        true = dense.delta(float(epsilon))
+        assert true <= levelled_delta(space, unit_of(space), noise, epsilon) * (1 + _ROOM) + 1e-11
+        tried += 1
+    return tried
+
+
+def test_plans_with_levels_are_sharper_and_their_charges_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the mass is common: one level charges all of it alike. A plan that is charged at a single level less, or
+    whose excess is free, is below the truth."""
+    atoms = [(0, 0), (6, 0), (0, 6)]
+    p, q = [Fraction(n, 10) for n in (4, 4, 2)], [Fraction(n, 10) for n in (4, 2, 4)]
+    item, noise, epsilon = placed(atoms, p, q), fugu.Gaussian(6, 1), Fraction(1, 10)
+    space, true = space_of(item, (0, 1), 2), Dense(atoms, p, q, "gaussian", 6.0, 50).delta(0.1)
+    found = levelled_delta(space, unit_of(space), noise, epsilon)
+    single = smooth_delta(space, unit_of(space), noise, epsilon, smooth_plan(space, unit_of(space), noise, epsilon))
+    assert true <= found < 0.8 * single
+    least = [(3, k, k, float(m)) for k, m in enumerate((0.4, 0.2, 0.2))]
+    monkeypatch.setattr(vectors_gaussian, "_levelled", lambda *_: least)  # the rest is neither moved nor free
+    assert levelled_delta(space, unit_of(space), noise, epsilon) >= 0.2
+    monkeypatch.setattr(vectors_gaussian, "_levelled", lambda *_: [(20, 1, 2, 0.2), *least])  # takes more than there is
+    assert levelled_delta(space, unit_of(space), noise, epsilon) >= true
 
 
 VECTORS = json.loads(Path(__file__).with_name("block_vectors.json").read_text())
