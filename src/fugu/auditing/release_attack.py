@@ -24,7 +24,6 @@ from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.promises import Promising
 from fugu.documents.release import ReleaseDocument
-from fugu.documents.swap import SWAP
 from fugu.errors import CertificateError, NotAttackable, UnknownName, UsageError
 from fugu.guarantee import Guarantee, Pure
 from fugu.guarantee.asks import exact, outward
@@ -145,10 +144,10 @@ def law_attack(
 ) -> dict[str, Any]:  # fmt: skip
     """Rank the pairs of a certificate by what can be shown of them, attack the worst, look at the bits, go through
     files."""
-    if SWAP in certificate.body:
+    if not certificate.of_values:
         raise NotAttackable(
-            "not attackable from the document alone, because its laws bound what swapped records can move and are not "
-            "those it is proved for: use fugu.auditing.property_attack with the scenario of the reference"
+            "not attackable from the document alone, because its laws are of records that are swapped or exchanged, "
+            "and not of what is published: use fugu.auditing.property_attack with the scenario of the reference"
         )
     if certificate.body.get("noise", {}).get("kind") == DirectedLaplace.name:
         raise NotAttackable(

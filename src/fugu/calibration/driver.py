@@ -29,6 +29,7 @@ SCALES, CHANNELS = "fugu.calibration.scales:scales", "fugu.calibration.channel:c
 """Noise of one scale; and what publishes categories without an order, or is asked for by the names of channels."""
 DIRECTIONS = "fugu.calibration.translates:directions"
 """Laplace noise of several scales: for translates of vectors by name, for normal vectors with a pure budget."""
+EXCHANGE = "record-exchange"
 SEARCHES = {
     **dict.fromkeys(("line", "smooth", "space", "cells", "sets"), SCALES),
     "normal": "fugu.calibration.covariance.methods:covariances",
@@ -37,7 +38,7 @@ CHANNEL_NAMES = ("optimal-channel", "robust-channel")
 BY_NAME = {
     **dict.fromkeys(CHANNEL_NAMES, CHANNELS),
     "record-swap": "fugu.calibration.translates:swaps",
-    **dict.fromkeys(("anisotropic-laplace", "several-directions"), DIRECTIONS),
+    **dict.fromkeys(("anisotropic-laplace", "several-directions", EXCHANGE), DIRECTIONS),
 }
 """Methods with a search of their own, whatever the shape of the laws."""
 
@@ -51,9 +52,22 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool =
     room = CHANNELS if wishes.names is not None else BY_NAME.get(wishes.method, usual)
     if wishes.cap is not None and room not in (SCALES, CHANNELS):
         raise UsageError("cap is for values that are kept within a support; these are not, so leave it out")
+    if wishes.law_error:
+        if wishes.model is None or not ask.pure or wishes.method not in ("best", EXCHANGE, "record-group"):
+            raise UsageError(
+                "laws that may be off are covered for a property of the whole and a budget without delta, by "
+                "record-exchange; leave out law_error="
+            )
+        room = DIRECTIONS
+        if shape != "normal" and wishes.method == "best":
+            wishes = replace(wishes, method=EXCHANGE)
     found = later(room)(given, ask, wishes, every)
     if room == SCALES and shape == "sets" and wishes.method == wishes.noise == "best":  # then a robust channel too
         yield [*next(found), *next(later(CHANNELS)(given, ask, wishes, every))]
+    alone = wishes.method == "best" and wishes.noise in ("best", "laplace") and wishes.cap is None
+    if room == SCALES and shape == "smooth" and ask.pure and wishes.model is not None and alone:
+        # of one statistic of a property: what its records are known to add may ask for less than its normal law
+        yield [*next(found), *next(later(DIRECTIONS)(given, ask, replace(wishes, method=EXCHANGE), every))]
     yield from found
 
 
@@ -109,7 +123,7 @@ MethodName = Literal[
     "gaussian-prior-lambert", "gaussian-prior", "mixture-coupling",
     "cauchy-moments", "transport", "partial-transport", "conditioned",
     "group", "record-group", "expected-value", "directional", "eigenvector", "directional-uncertainty", "optimal",
-    "record-swap", "anisotropic-laplace", "several-directions",
+    "record-swap", "record-exchange", "anisotropic-laplace", "several-directions",
     "optimal-channel", "robust-channel",
     "GWM", "W1", "AWM", "GAWM", "DAGWM", "ExpM", "DirM", "EigM", "DauM", "GDP"
 ]  # fmt: skip
@@ -128,6 +142,7 @@ def calibrate(
     floor: float | None = None,
     weight: ArrayLike | None = None,
     cap: Real | None = None,
+    law_error: Real = 0,
 ) -> Mechanism:
     """The mechanism of least expected error among the noises and methods, its guarantee proved in ball arithmetic.
 
@@ -152,6 +167,8 @@ def calibrate(
     - `cap`: the most epsilon against anybody, whatever is believed of the value: Laplace noise, noise on atoms and
       channels can promise it for values that are kept within a support. None: as the budget alone leaves it, which
       `certificate.anybody` says.
+    - `law_error`: for a property of the whole and a pure budget: how far, in total variation, the law of one record of
+      each class may be from the reference's, anywhere within the declared bounds.
 
     Returns a `Mechanism`; nothing is drawn yet. Raises `NotProvable` where no noise is proved, with the reason of every
     method; `BadBudget`, `UnknownName` and `UsageError` for arguments that make no sense.
@@ -171,7 +188,7 @@ def calibrate(
         kind_of(noise)
     try:
         model = getattr(scenario_or_pairs, "property", None)
-        wishes = Wishes.of(method, grid, declared_exact, floor, weight, objective, model, noise, cap)
+        wishes = Wishes.of(method, grid, declared_exact, floor, weight, objective, model, noise, cap, law_error)
         return best(scenario_or_pairs, budget, wishes)
     except ARITHMETIC as error:
         raise NotProvable(OUT_OF_RANGE) from error

@@ -4,7 +4,8 @@
   every coordinate moves by at most |d_j|, since each has noise of its own.
 - "several-directions": the same along whole vectors that span the shifts and no more. Everything beside them goes out
   as it is, so it is for laws that are declared exact translates.
-- "record-group" with a pure budget: k records each move coordinate j by at most r_j, so the shift is (k r_j) at most.
+- "record-group" with a pure budget: k records each move coordinate j by at most r_j, so the shift is (k r_j) at most;
+  beside it "record-exchange" (`fugu.calibration.exchange`), which knows the laws of these records.
 - "record-swap": two data sets whose numbers of records with the property differ by j share all but j records, and draws
   say how far j swapped records of the reference move the statistics (docs/proofs/record-swap.md). No Gaussian model;
   here are the plan and its cap, and the draws are left to the release.
@@ -22,8 +23,10 @@ from typing import Any, cast, final
 import numpy as np
 
 from fugu.calibration.covariance.directions import anisotropic_laplace
+from fugu.calibration.exchange import THEOREM, record_exchange
 from fugu.calibration.lattice import FINER, beliefs_of, on, short_step
 from fugu.calibration.offer import ARITHMETIC, Offer, Refused, Stages, Tried, Wishes, told
+from fugu.documents.exchange import METHOD as EXCHANGED
 from fugu.documents.sentences import APART, DRAWN_INSIDE, ONE_DATA_SET, TRANSLATES
 from fugu.documents.swap import METHOD, SHARE, SWAP, RecordSwap, cap_delta, longest_steps, planned_draws
 from fugu.errors import BadBudget, BadNoise, NotProvable
@@ -44,7 +47,7 @@ from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import decimal_up, float_up
 from fugu.scenario.moves import ONCE, SYMMETRIC
-from fugu.scenario.property import PropertyModel
+from fugu.scenario.property import TOGETHER, PropertyModel
 from fugu.scenario.swap import swap_shift
 
 ANISOTROPIC, SEVERAL, GROUP = "anisotropic-laplace", "several-directions", "record-group"
@@ -52,6 +55,7 @@ WAYS = {
     ANISOTROPIC: "sum_j |d_j| / b_j <= epsilon, of least mean squared error; exact on the lattice",
     SEVERAL: "Chen and Ohrimenko 2023, Algorithm 1 for several directions, with the l1 norm",
     GROUP: "k records each move coordinate j by its range r_j: sum_j k r_j / b_j <= epsilon",
+    EXCHANGED: THEOREM,
     METHOD: "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta",
 }
 """Each method by its name, and the theorem that it stands on."""
@@ -60,6 +64,8 @@ _NOT_DECLARED = (
     "translates, and not values that move by at most so much"
 )
 _NOTHING = "no coordinate differs, so no noise is needed"
+OF_RECORDS = (GROUP, EXCHANGED)
+"""What a pure budget for a property of the whole tries."""
 Found = tuple[DirectedLaplace, tuple[Shape, ...], Lattice]
 """Noise, the laws as they are stated, and the lattice."""
 
@@ -179,30 +185,36 @@ def _moved(whole: Sequence[Fraction], step: Fraction) -> tuple[Shape, ...]:
 
 def directions(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool = False) -> Stages:  # noqa: ARG001
     """The search for translates of vectors, or for a property of the whole with a pure budget."""
-    context: Context | None = None
-    finds: dict[str, Callable[[], Found]]
-    if given[0].shape == "normal" or (wishes.method == GROUP and isinstance(wishes.model, PropertyModel)):
+    finds: dict[str, Callable[[], Offer]]
+    if given[0].shape == "normal" or wishes.method in OF_RECORDS:
         model = wishes.model
         if not isinstance(model, PropertyModel):
             raise NotProvable("Gaussian noise gives no pure guarantee; give a delta > 0, or a Renyi budget")
-        if wishes.method not in ("best", GROUP):
+        if wishes.method not in ("best", *OF_RECORDS):
             raise BadBudget(
                 f"method {wishes.method!r} adds Gaussian noise, which has no pure guarantee; give a delta > 0, or "
-                "method='record-group'"
+                "method='record-exchange' or 'record-group'"
             )
         if wishes.only_normal:
             raise NotProvable(
                 "floor, weight and declared_exact are for Gaussian noise; leave them out with a pure budget"
             )
-        context, finds = Context.of(swap_shift(model)), {GROUP: lambda: _group(model, ask, wishes.grid)}
+        context = Context.of(swap_shift(model))
+        finds = {
+            GROUP: lambda: Directed(GROUP, *_group(model, ask, wishes.grid), context),
+            EXCHANGED: lambda: record_exchange(model, ask, wishes.grid, wishes.objective, wishes.law_error),
+        }
     else:
-        finds = {ANISOTROPIC: lambda: _axes(given, ask, wishes.grid), SEVERAL: lambda: _several(given, ask, wishes)}
+        finds = {
+            ANISOTROPIC: lambda: Directed(ANISOTROPIC, *_axes(given, ask, wishes.grid)),
+            SEVERAL: lambda: Directed(SEVERAL, *_several(given, ask, wishes)),
+        }
     if wishes.noise not in ("best", "laplace"):
         raise NotProvable(f"these methods add Laplace noise, not {wishes.noise}; leave out noise=")
     offers: list[Offer] = []
     for name in [name for name in finds if wishes.method in ("best", name)]:
         try:
-            offers.append(Directed(name, *finds[name](), context))
+            offers.append(finds[name]())
         except (NotProvable, BadNoise, *ARITHMETIC) as error:
             offers.append(Refused(Laplace, str(error) if isinstance(error, BadNoise) else told(error), name))
     yield offers
@@ -259,7 +271,7 @@ class Swapped(Offer):
             "normal"
         )
         # what is assumed: fixed numbers, records of the reference's law, and draws that are what the plan says
-        stated = (*kept, believed, DRAWN_INSIDE, APART, "the statistics are published once, together")
+        stated = (*kept, believed, DRAWN_INSIDE, APART, TOGETHER)
         return Tried(
             kind="vector" if dimension > 1 else "additive",
             method=METHOD,

@@ -30,7 +30,7 @@ from fugu.noise.matrix import CorrelatedGaussian, DirectedLaplace
 from fugu.numbers.exact import read_number, read_whole
 from fugu.visible import Json
 
-_OF_HALVES = ("noise", "optimum", "confidence", "remap", "swap")
+_OF_HALVES = ("noise", "optimum", "confidence", "remap", "swap", "exchange")
 _LARGEST = sys.float_info.max
 _ON_LATTICE = ("noise and lattice", "noise is drawn on the lattice that values are rounded onto")
 OF_OTHERS = ("share", "parts", "optimum")

@@ -26,12 +26,13 @@ from fugu.documents.promises import (
     misnamed,
     of_noise,
     secrets_named,
+    some_pairs,
     warnings_of,
 )
 from fugu.documents.reading import proving
 from fugu.documents.remap import Remap
 from fugu.documents.sentences import Told
-from fugu.documents.swap import SWAP, RecordSwap, proof_of
+from fugu.documents.swap import EXCHANGE, SWAP, RecordSwap, proof_of
 from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
@@ -203,6 +204,11 @@ class Certificate(Promising):
         """The scale each method would have needed."""
         return dict(self.body.get("scales") or {})
 
+    @property
+    def of_values(self) -> bool:
+        """Whether its laws are those of what is published, and not of records that are swapped or exchanged."""
+        return not {SWAP, EXCHANGE} & set(self.body)
+
     def having(self) -> Iterator[Part]:
         """The parts that it has."""
         return (part for part in PARTS if part.there(self))
@@ -292,7 +298,7 @@ class Certificate(Promising):
     def described(self) -> Iterator[str]:
         """Further lines that follow from the parts, which versions before 0.4 could leave out."""
         of_shapes = not self.noise.whole and not self.noise.tabled  # which are of one scale for each number
-        if of_shapes and self.body.get("statistic") is None and "swap" not in self.body:
+        if of_shapes and self.body.get("statistic") is None and self.of_values:
             yield from (line for shape, line in say.OF_SHAPES.items() if shape in {item.shape for item in self.laws})
         for part in self.having():
             yield from part.described(self)
@@ -319,8 +325,8 @@ class Certificate(Promising):
     def page(self) -> str:
         """The page that proves its noise, whatever method found it."""
         noise, shapes = self.noise, {item.shape for item in self.laws}
-        if SWAP in self.body or "cells" in shapes:
-            return "docs/proofs/histograms.md" if "cells" in shapes else "docs/proofs/record-swap.md"
+        if not self.of_values or "cells" in shapes:
+            return f"docs/proofs/{'histograms' if 'cells' in shapes else self.method}.md"
         if noise.whole or noise.tabled:
             return str(noise.proof)
         if self.runs == "vector" or "sets" in shapes:
@@ -365,8 +371,8 @@ class Certificate(Promising):
         """Those that a statistic names; other certificates name none."""
         if self.body.get("statistic") is None:
             return None
-        lines = (line for line in self.body["assumptions"] if line.startswith(say.UNPROTECTED))
-        return "".join(line.removeprefix(say.UNPROTECTED) for line in lines)
+        lines = self.body["assumptions"]
+        return "".join(x.removeprefix(say.UNPROTECTED) for x in lines if x.startswith(say.UNPROTECTED))
 
     @property
     def rows(self) -> int | None:
@@ -414,8 +420,16 @@ class Certificate(Promising):
         return self.budget
 
     @property
+    def alike(self) -> str:
+        """Neighbouring answers, or the pairs that were stated, where those are not all."""
+        asked = (self.body.get("recipe") or {}).get("pairs")
+        return some_pairs((label for item in self.laws for label in item.labels), asked)
+
+    @property
     def believes(self) -> str:
-        """The reference, or laws that were given."""
+        """The reference, laws that were given, or those of the table itself."""
+        if say.holds_private_numbers(self.assumptions):
+            return say.PUBLIC_LAWS
         fitted = self.body.get("recipe") is not None or self.body.get("statistic") is not None
         return REFERENCE if fitted else "the stated laws"
 

@@ -42,7 +42,7 @@ from fugu.visible import Json, several
 
 _SAME = 1e-9
 """Errors and weights are sums of doubles: less than this part is rounding."""
-_OF_OTHERS = ("share", "parts", "remap", "swap")
+_OF_OTHERS = ("share", "parts", "remap", "swap", "exchange")
 
 
 _PRICES = tuple(field.name for field in fields(Prices))

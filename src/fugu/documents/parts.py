@@ -15,7 +15,7 @@ from fugu.documents.document import Check, NotChecked, Proved, canonical_json, l
 from fugu.documents.promises import check_anybody
 from fugu.documents.reading import proving, reading
 from fugu.documents.remap import Remap
-from fugu.documents.swap import MOMENTS, WORD, RecordSwap, check_shares, check_swap, proof_of
+from fugu.documents.swap import EXCHANGE, MOMENTS, WORD, RecordSwap, check_shares, check_swap, proof_of
 from fugu.errors import CertificateError
 from fugu.laws.family import Family
 from fugu.noise.kind import OBJECTIVES
@@ -61,6 +61,10 @@ _REMAP = of.parts(
     {"loss": of.one_of("absolute", "squared", "zero-one"), "weight": of.either(of.text, of.thing), "starts": of.items,
      "to": of.items}
 )  # fmt: skip
+_EXCHANGED = of.parts(
+    {"exchanged": of.whole, "counts": of.each(of.whole, 2, 2), "replacement": of.truth,
+     "box": of.each(of.each(of.whole, 3, 3))}
+)  # fmt: skip
 _PROVED = of.parts({"epsilon": of.maybe(of.figure), "delta": of.figure, "holds": of.truth})
 _ERROR = of.parts({"absolute": of.maybe(of.figure), "squared": of.maybe(of.figure)})
 LAWS = of.listed(
@@ -72,7 +76,7 @@ LAWS = of.listed(
         "support": of.maybe(of.either(of.one_of("lattice"), of.items)),
         "parts": of.each(of.thing, 2, 2), "query": of.maybe(_QUERY), "property": _PROPERTY,
         "reading": of.maybe(of.SCHEMA), "confidence": _SAMPLED, "swap": of.thing, "statistic": of.maybe(_STATISTIC),
-        "optimum": of.thing, "cap": of.exact,
+        "optimum": of.thing, "cap": of.exact, "exchange": _EXCHANGED,
     },
     derived={
         "dimension": of.whole, "proved": of.parts({"epsilon": of.figure, "delta": of.figure}), "worst_pair": of.text,
@@ -90,6 +94,9 @@ LAWS = of.listed(
 _SETS = "fugu.documents.confidence"
 """What is known of sets of laws from counts: it reads schemas, so it is imported where a certificate has such."""
 _OF_SETS = "the sets of laws are those that the counts give at the confidence stated, or hold them"
+_EXCHANGES = "fugu.documents.exchange:RecordExchange"
+"""What is known of exchanged records: proved by loss, imported where a certificate exchanges some."""
+_OF_EXCHANGES = "shares, laws of one record, their box and the noise of the record exchange belong together"
 _LEAST = "outputs go where the stated loss is least for the stated weight, by a table of outputs alone"
 _OF_SHARES = "shares, statistics and their ends are those of the laws"
 _OF_SWAPS = "plan, noise, shares and counted lengths of the record swap belong together"
@@ -186,6 +193,10 @@ def _counts(certificate: Certificate) -> Any:
     return later(f"{_SETS}:counts_of")(certificate.body)
 
 
+def _exchange(certificate: Certificate) -> Any:
+    return later(_EXCHANGES).of(certificate)
+
+
 def _free_reach(certificate: Certificate) -> Iterator[Check]:
     """How far one record moves a statistic without ends; where there are ends, shifts are held against them."""
     if certificate.runs == "correlated":  # laws of the statistics are in it
@@ -230,6 +241,10 @@ PARTS = (
     Part(
         "swap", check=check_swap, sure=("swap", _OF_SWAPS), late=lambda _: [unchecked("draws", WORD)],
         needed=lambda _: (say.DRAWN_INSIDE,), again=lambda c: RecordSwap.of(c).to_json(),
+    ),
+    Part(
+        EXCHANGE, check=lambda c: _exchange(c).check(c), sure=(EXCHANGE, _OF_EXCHANGES),
+        needed=lambda c: _exchange(c).lines_of(c), again=lambda c: _exchange(c).to_json(),
     ),
 )  # fmt: skip
 
@@ -378,7 +393,7 @@ def _check_assumed(certificate: Certificate) -> None:
             raise CertificateError(f"the certificate leaves out what follows from it: {line!r}")
     if len(set(said)) < len(said):
         raise CertificateError("the certificate states an assumption twice")
-    fitted = any(certificate.body.get(part) is not None for part in ("query", "statistic", "swap"))
+    fitted = any(certificate.body.get(part) is not None for part in ("query", "statistic", "swap", EXCHANGE))
     fitted = fitted or ("property" in certificate.body and certificate.runs == "correlated")
     if fitted and not {say.APART, say.PRIVATE_NUMBERS} & set(said):
         raise CertificateError("the certificate does not say whether the reference is apart from the private table")

@@ -37,8 +37,8 @@ Stated = dict[str, Any]
 MOMENTS = RECORDS
 """The part of a property that has the moments of one record of each class."""
 _NOT_COVERED = "shares as far apart as the certificate says are not covered by what it proves"
-SWAP = "swap"
-"""The part of a certificate."""
+SWAP, EXCHANGE = "swap", "exchange"
+"""Parts of a certificate whose laws are not those of what is published, but of what is swapped or exchanged."""
 METHOD = "record-swap"
 SHARE = Fraction(1, 10)
 """beta, as a part of the budget's delta: fixed, so that nobody chooses it after the draws."""
@@ -166,6 +166,12 @@ def proof_of(certificate: Certificate, laws: Sequence[Shape], own: bool = True) 
     """What is proved of a certificate's noise on laws, its `own` or others: through the door, and for noise from record
     swaps from their counts. Of such noise beta is added to what was proved of the noise."""
     ask = certificate.budget.asks()
+    if own and EXCHANGE in certificate.body:
+        from fugu.documents.exchange import RecordExchange
+
+        assert isinstance(ask, Ratio)
+        size = read_whole(certificate.body["property"]["size"])
+        return RecordExchange.of(certificate).proof(laws, certificate.noise, size, ask)
     if SWAP not in certificate.body or not own:
         from fugu.loss.door import bound
 
@@ -233,7 +239,7 @@ def check_swap(certificate: Certificate) -> None:
     stated = certificate.body.get("property")
     if stated is None:
         raise CertificateError("a record swap is about a property of the whole, and the certificate names none")
-    if _apart(stated) != swap.records:
+    if apart(stated) != swap.records:
         raise CertificateError("the certificate swaps fewer or more records than the shares that it names differ by")
     if swap.step is not None:
         _check_blocks(certificate, swap)
@@ -276,11 +282,11 @@ def check_shares(certificate: Certificate) -> None:
             raise CertificateError("the shares that the certificate names are not those of its laws")
         if stated["every"]:
             _check_every(certificate, stated)
-    elif all(isinstance(law, Family) for law in certificate.laws):
+    elif EXCHANGE not in certificate.body and all(isinstance(law, Family) for law in certificate.laws):
         _check_moves(certificate, stated)
 
 
-def _apart(stated: Stated) -> int:
+def apart(stated: Stated) -> int:
     """By how many records two numbers that are proved to look alike differ at most."""
     cells = {share["name"]: read_whole(share["from"]) for share in stated["shares"]}
     return max((abs(cells[a] - cells[b]) for a, b in stated["pairs"]), default=0)
@@ -289,7 +295,7 @@ def _apart(stated: Stated) -> int:
 def _check_moves(certificate: Certificate, stated: Stated) -> None:
     """Where no law of the statistics is believed, values move by what the swapped records can: each of n records moves
     a statistic by at most an n-th of the range that all of them leave it."""
-    n, lattice, swapped = read_whole(stated["size"]), certificate.lattice, _apart(stated)
+    n, lattice, swapped = read_whole(stated["size"]), certificate.lattice, apart(stated)
     if stated["every"]:
         swapped = max(swapped, math.floor(n * read_number(stated["tolerance"])))
     for family in certificate.laws:

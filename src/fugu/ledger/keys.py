@@ -84,8 +84,8 @@ def _read_url(url: str) -> dict[str, Any]:
         found = conninfo_to_dict(url)
     if found is None or _torn(found):
         raise UsageError(
-            "the address of the ledger cannot be read: postgresql://USER@HOST:PORT/DATABASE, with % signs for what is "
-            "no letter or digit in a name or password"
+            "the address of the ledger cannot be read: postgresql://USER@HOST:PORT/DATABASE, with % signs for "
+            "anything but letters and digits in a name or password"
         )
     return found
 

@@ -17,6 +17,7 @@ from fugu.data import Schema, Table
 from fugu.data.frame import TableLike
 from fugu.data.private import Private, numbers, open_private, places
 from fugu.documents.certificate import Certificate
+from fugu.documents.exchange import RecordExchange
 from fugu.errors import BadTable, CertificateError, PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee.curve import Guarantee
 from fugu.mechanism.mechanism import Mechanism
@@ -41,6 +42,8 @@ Bounds = Mapping[str, tuple[Real, Real]]
 Floats = NDArray[np.float64]
 _RECIPE = ("what", "statistics", "hide", "size", "tolerance", "shares", "bounds", "replacement", "missing", "method",
            "schema")  # fmt: skip
+LAW_ERROR = "law_error"
+"""What was added later, and stands in a recipe only where it is given."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,8 +52,8 @@ class PropertyQuestion:
 
     `hide`: the property, "smoker=yes". `size`: how many records the private table has, which is public; None: as many
     as it turns out to have. `tolerance`, `shares`, `replacement`, `missing`: as in `Scenario.from_property`. `given`:
-    to which columns are clipped; of what is not given, `bounds` has the range of the reference. `method`: as in
-    `calibrate`; `schema`: how records are read, completed by the reference in `reading`."""
+    to which columns are clipped; of what is not given, `bounds` has the range of the reference. `law_error`, `method`:
+    as in `calibrate`; `schema`: how records are read, completed by the reference in `reading`."""
 
     statistics: tuple[RecordStatistic, ...]
     hide: str
@@ -63,6 +66,7 @@ class PropertyQuestion:
     shares: Sequence[Real] | None = None
     replacement: bool = True
     missing: Literal["error", "drop"] = "error"
+    law_error: Real = 0
     method: str = "best"
     floor: float | None = None
     schema: Schema | None = None
@@ -101,7 +105,7 @@ class PropertyQuestion:
     @staticmethod
     def again(recipe: Json, reference: TableLike) -> PropertyQuestion:
         """What a reference makes of the question that a recipe states; CertificateError if it is none."""
-        if set(recipe) != set(_RECIPE):
+        if set(recipe) - {LAW_ERROR} != set(_RECIPE):
             raise CertificateError(f"the recipe of a property has the parts {', '.join(_RECIPE)}")
         size, shares, schema = read_whole(recipe["size"]), recipe["shares"], recipe["schema"]
         return PropertyQuestion.of(
@@ -112,6 +116,7 @@ class PropertyQuestion:
             shares=None if shares is None else [read_number(x) for x in shares],
             schema=None if schema is None else Schema.from_json(schema),
             size=size,
+            law_error=read_number(recipe.get(LAW_ERROR, 0)),
             **{name: recipe[name] for name in ("hide", "replacement", "missing", "method")},
         )
 
@@ -146,7 +151,9 @@ class PropertyQuestion:
     def mechanism(self, size: int, budget: Guarantee) -> Mechanism:
         """The mechanism for so many records, proved; no private table is opened."""
         columns = tuple(dict.fromkeys(s.column for s in self.statistics))
-        made = calibrate(self.scenario(size), budget, method=cast(Any, self.method), floor=self.floor)
+        made = calibrate(
+            self.scenario(size), budget, method=cast(Any, self.method), floor=self.floor, law_error=self.law_error
+        )
         body = {**made.certificate.unsealed, "reading": self.reading.only(columns).to_json()}
         return replace(made, certificate=Certificate.seal(body, made.certificate.laws))
 
@@ -164,18 +171,24 @@ class PropertyQuestion:
                 rows.append((places(self.reading, table, s.column, [label]) == 0).astype(np.float64))
         return np.column_stack(rows)
 
-    def exact(self, private: Private) -> list[Fraction]:
+    def exact(self, private: Private, certificate: Certificate) -> list[Fraction]:
         """The statistics of the private table, before noise, in rationals: in doubles two of them could be further
-        apart than their records allow, by a rounding that crosses an edge of the lattice."""
-        each = self.contributions(private.table)
-        sums = [sum((as_fraction(x) * n for x, n in Counter(c).items()), Fraction(0)) for c in each.T.tolist()]
-        return [total * s.factor(len(private)) for total, s in zip(sums, self.statistics, strict=True)]
+        apart than their records allow, by a rounding that crosses an edge of the lattice. Where records are exchanged,
+        each of them is rounded by itself."""
+        exchange, lattice, found = RecordExchange.stated(certificate), certificate.lattice, []
+        for j, (s, column) in enumerate(zip(self.statistics, self.contributions(private.table).T, strict=True)):
+            factor = s.factor(len(private))
+            each = [(as_fraction(x) * factor, count) for x, count in Counter(column.tolist()).items()]
+            if exchange is not None and lattice is not None:
+                each = [(exchange.rounded(j, x, lattice.grid), count) for x, count in each]
+            found.append(sum((x * count for x, count in each), Fraction(0)))
+        return found
 
     def release(
         self, mechanism: Mechanism, private: Private, allow_no_noise: bool = False
     ) -> tuple[tuple[Cell, ...], Certificate]:
         """Draw once: the published numbers, and the certificate of this release."""
-        exact, lattice = self.exact(private), mechanism.lattice
+        exact, lattice = self.exact(private, mechanism.certificate), mechanism.lattice
         if lattice is not None:  # the nearest points of it, each of which rounds to its own index
             steps = [math.floor((x - lattice.origin) / lattice.grid + Fraction(1, 2)) for x in exact]
             exact = [lattice.origin + k * lattice.grid for k in steps]
@@ -199,6 +212,7 @@ class PropertyQuestion:
             "missing": self.missing,
             "method": self.method,
             "schema": None if self.schema is None else self.schema.to_json(),
+            **({LAW_ERROR: str(as_fraction(self.law_error))} if self.law_error else {}),
         }
 
 

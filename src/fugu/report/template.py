@@ -28,7 +28,6 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.document import NotChecked
 from fugu.documents.release import OTHER_PEOPLE
 from fugu.documents.sentences import IN_THE_BOX
-from fugu.documents.swap import SWAP
 from fugu.drawing.charts import Heat, figure
 from fugu.drawing.charts import read as style
 from fugu.drawing.marks import Html, short
@@ -161,7 +160,7 @@ def story(
     """What the sections about a certificate with laws are told: its facts, and what follows."""
     f = facts(certificate, query_name, secret_name)
     noise = None if certificate.parts else certificate.noise
-    whole, directed = SWAP not in certificate.body, noise if isinstance(noise, DirectedLaplace) else None
+    whole, directed = certificate.of_values, noise if isinstance(noise, DirectedLaplace) else None
     return Facts(
         **vars(f),
         # the pairs that are drawn, the one that loses most first, and the names of published categories. Whether they
@@ -200,9 +199,11 @@ def _exchange(certificate: Certificate) -> dict[str, Any]:
     channel, errors = certificate.noise, certificate.errors
     known = list((certificate.body.get("query") or {}).get("categories") or ())
     support = [] if certificate.support is None else certificate.support.tolist()
-    names = [clean(known[int(x)], 28) if known and int(x) < len(known) else f"{x:g}" for x in support]
-    given = channel.names
-    outputs = [f"{y:g}" for y in channel.outputs] if given is None else [clean(name, 28) for name in given]
+    names, outputs = (
+        [clean(known[int(x)], 28) if x in range(len(known)) else f"{x:g}" for x in values]
+        for values in (support, channel.outputs)
+    )
+    outputs = outputs if channel.names is None else [clean(name, 28) for name in channel.names]
     shares = list(zip(names, errors.kept, strict=True))
 
     def chart(name: str) -> Heat:

@@ -73,7 +73,7 @@ def read(certificate: Certificate, rows: int | None = None) -> tuple[tuple[Figur
         return figures, f"{basis}, for the half of the mixture with more noise"
     if certificate.kind == "analysis":
         raise NotProvable(_ANALYSIS)
-    if certificate.runs in ("vector", "correlated"):
+    if certificate.runs in ("vector", "correlated") or not certificate.of_values:
         return _coordinates(certificate), MEAN
     if isinstance(certificate.body.get("statistic"), dict):
         return (_statistic(certificate),), MEAN
@@ -156,8 +156,11 @@ def _coordinates(certificate: Certificate) -> tuple[Figures, ...]:
                 mean = np.array([float(x) for x in law.mean])
                 moments.append((mean, np.array([float(law.cov[j][j]) for j in range(d)]) + mean**2))
         elif isinstance(item, Family) and not item.translates:
-            points = item.points * step
-            moments += [(weights @ points, weights @ points**2) for weights in item.weights]
+            points = item.points.reshape(len(item.points), d) * step
+            found = [(weights @ points, weights @ points**2) for weights in item.weights]
+            if not certificate.of_values:  # of one record: so many of them vary so many times as much
+                found = [(mean * 0, (certificate.rows or 1) * (square - mean**2)) for mean, square in found]
+            moments += found
     if not moments:
         raise NotProvable("the beliefs say how far a value may move, and not how values vary")
     means, squares = (sum(each, np.zeros(d)) / len(moments) for each in zip(*moments, strict=True))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fugu_verify.cells import is_cells, prove_cells
 from fugu_verify.channel import prove_channel, prove_noised_sets
 from fugu_verify.correlated import prove_correlated
+from fugu_verify.exchange import prove_exchange
 from fugu_verify.lawbased import Item, prove_laws
 from fugu_verify.normals import smooth
 from fugu_verify.reading import Drawn, Part, asked, drawn, family, number, part, rows
@@ -102,6 +103,8 @@ def _kind(content: Part) -> str:
 
 
 def _additive(content: Part) -> Second:
+    if "exchange" in content:
+        return prove_exchange(content)
     if is_cells(content):
         return prove_cells(content)
     noise, budget, families = drawn(content), asked(content), [part(found) for found in rows(content["families"])]
