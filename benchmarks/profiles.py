@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from fugu.translation.lines import of_approx
+
 import fugu
 from benchmarks.measure import Row, Size, race
 from benchmarks.translate import chain
 from fugu.translation.beyond_pure import by_windows, chain_divergence, translate_zcdp, zcdp_cost
-from fugu.translation.lines import of_approx
 from fugu.translation.profiles import epsilon_at
 from fugu_papers.gaussian_entries import of_gaussian
 

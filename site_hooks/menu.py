@@ -10,7 +10,8 @@ from fugu.lazily import subjects
 PAPERS = ("pierquin", "ding", "bai", "yang", "chen")
 """In the order of their numbers, 000 to 004."""
 MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
-    ("Start", ("index.md", "which.md", "gallery.md", "faq.md", "coming-from.md", "tour.md", "scope.md", "guide.md")),
+    ("Start", ("index.md", "which.md", "gallery.md", "pages.md", "faq.md", "coming-from.md", "tour.md", "scope.md",
+               "guide.md")),
     (
         "Tutorials",
         (
@@ -45,8 +46,8 @@ MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
                  "growth.md", "channel-growth.md", "results/*.md")),
     (
         "Papers",
-        ("papers.md", *(f"papers/{name}.md" for name in PAPERS), "papers/*.md", "glossary.md", "glossary/*.md",
-         "errata.md", ("Errata by paper", (*(f"errata/{name}.md" for name in PAPERS), "errata/*.md"))),
+        ("papers.md", "related-work.md", *(f"papers/{name}.md" for name in PAPERS), "papers/*.md", "glossary.md",
+         "glossary/*.md", "errata.md", ("Errata by paper", (*(f"errata/{name}.md" for name in PAPERS), "errata/*.md"))),
     ),
     ("Proofs", ("proofs/README.md", "proofs/*.md")),
     ("Project", ("promises.md", "changelog.md", "design.md", "contributing.md", "security.md", "*.md", "*/*.md")),

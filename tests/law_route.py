@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-from fugu.queries.answer import draw
+from fugu.queries.answer import counted
 from fugu.queries.law_price import LawPrice
 
 
@@ -15,9 +13,5 @@ def prepare(table, query, protect, budget, reference, **more):
 
 def numbers_of(prepared):
     """The exact numbers of every group: what the one place where rows meet noise hands to the noise."""
-    bare = SimpleNamespace(
-        features=prepared.features, facts=prepared.facts, blurred=lambda numbers, _names, _source: numbers.astype(float)
-    )
-    groups = prepared.grouping
-    exact = draw(bare, prepared.price.reading, prepared.private.table, groups.rows, groups.names)
-    return dict(zip(groups.names, exact, strict=True))
+    numbers = counted(prepared, prepared.private, prepared.grouping).astype(float)
+    return dict(zip(prepared.grouping.names, numbers, strict=True))

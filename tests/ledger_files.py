@@ -46,7 +46,7 @@ def hashed(seq, at, kind, body, previous):
 
 
 def base_of(content):
-    return int(re.match(rb"fugu ledger [34]\nlog at byte (\d+)\n", content)[1])
+    return int(re.match(rb"fugu ledger [345]\nlog at byte (\d+)\n", content)[1])
 
 
 def records(path):
@@ -109,7 +109,7 @@ def with_key_inside(path):
         events[0] |= {"attached": key, "body": {"schema": 3, "key": sha(key)}}
 
     forge(path, put)
-    edit(path, b"fugu ledger 4", b"fugu ledger 3")
+    edit(path, b"fugu ledger 5", b"fugu ledger 3")
     Path(f"{path}.key").unlink()
     return key
 

@@ -23,7 +23,6 @@ LONG: dict[str, str] = {
     "data/frame.py": "where columns come from, how each engine counts them, and the frames that go out as they came in",
     "data/files.py": "text files cut into cells by one parser, and what may stand in them: reading and writing agree",
     "documents/release.py": "one document, its private part, and the commitments that bind both to files",
-    "ledger/fingerprint.py": "what makes two data sets the same one: every digest, and how likely chance makes it",
     "utility/reading.py": "what is said of published numbers beside the reference: one rule for each kind of release",
     "ledger/events.py": "the chain of events, the state that they add up to, and checkpoints of it",
     "queries/law_price.py": "a question, its laws and their noise: each line of the argument rests on the one before",

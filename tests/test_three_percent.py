@@ -16,9 +16,9 @@ from scipy.stats import norm
 import fugu
 from fugu import Approx, GaussianField, Pure, Scenario, Shifted
 from fugu.documents import swap as swap_document
+from fugu.guarantee.lines import of_approx, of_zcdp
 from fugu.noise.bits import OsBits
 from fugu.priors.joint import JointTable
-from fugu.translation.lines import of_approx, of_zcdp
 from fugu.translation.profiles import least_delta
 from fugu_papers.gaussian_entries import translate_gaussian
 

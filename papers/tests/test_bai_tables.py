@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -20,7 +21,7 @@ from fugu_papers.bai_sequences import activities, check_ins, smoothed, studied, 
 from fugu_papers.bai_tables import CONTRACTED, CURVE, FLIP, GROUP, GROUP_SPLIT, SPLIT, VECTOR, compared, spending
 from fugu_papers.counted import registered, shipped
 from fugu_papers.experiment import Setting
-from fugu_papers.reproduce import run
+from fugu_papers.reproduce import cells, find, run, table
 from fugu_papers.shelf import Shelf
 
 SHORT = Setting(short=True)
@@ -130,7 +131,7 @@ def test_smoothing_is_that_of_the_printed_example():
 
 def test_printed_values_are_all_there_and_hang_together():
     sizes = {2: 72, 3: 72, 4: 72, 5: 72, 7: 120, 8: 72}
-    found = {number: {(e, m, c): float(v) for e, m, c, v in printed(number)} for number in sizes}
+    found = {number: {(e, m, c): float(v or p) for e, m, c, p, v in printed(number)} for number in sizes}
     assert {number: len(values) for number, values in found.items()} == sizes
     assert found[2][5.0, "Ours-Exp", 0] == 2.70 and found[5][4.0, "Ours-Exp", 0] == 12.07
     assert found[3][0.5, "Group DP-Lap", 2] == 88317 and found[7][1.0, "MQM", 4] == pytest.approx(75.37)
@@ -140,6 +141,20 @@ def test_printed_values_are_all_there_and_hang_together():
         for method, column in product(METHODS, range(sizes[number] // 24)):
             falling = [values[epsilon, method, column] for epsilon in EPSILONS]
             assert all(b < a + 0.2 for a, b in pairwise(falling)), (number, method, column)  # up to their draws
+
+
+def test_what_stands_as_printed_is_in_print_and_no_claim_stands_as_a_loss():
+    """79.01 % in Table 2 stood as a printed 20.99; a claim stood where no true loss is known."""
+    told = run("002-table2", SHORT)
+    first = told.rows[0]
+    assert (first.printed, first.converted) == ("79.01 %", "20.99") and first.truth is None
+    header, lines = table(find("002-table2"), told)
+    shown = dict(zip(header, lines[0], strict=True))
+    assert (shown["printed"], shown["converted"], shown["true loss"]) == ("79.01 %", "20.99", "")
+    assert replace(first, reproduced=20.994).verdict == "reproduced"  # the converted value is what is compared
+    assert replace(first, reproduced=79.01).verdict == "differs"
+    ninth = [row for row in run("002-figure2", SHORT).rows if row.method == "Theorem 9" and "no bound" in row.note]
+    assert ninth and all(cells(row)[4] == "" and cells(row)[3] for row in ninth)
 
 
 @pytest.mark.parametrize("number", [2, 3, 4, 5, 7, 8])

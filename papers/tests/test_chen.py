@@ -15,6 +15,7 @@ import fugu
 from fugu import Discrete, Gaussian, Laplace, LawPair
 from fugu.calibration.covariance import gaussian_length, optimal_covariance
 from fugu.calibration.covariance.directions import laplace_length
+from fugu.drawing.marks import Points
 from fugu.errors import UsageError
 from fugu.loss.shifts import gaussian_delta, gaussian_mu
 from fugu.transport.matching import closeness
@@ -368,5 +369,11 @@ def test_all_of_it_comes_out(name):
         for method, (without, seen) in noted.items():
             assert clean[method, "5", "0.001", "trained without noise"] == pytest.approx(without, abs=0.02)
             assert clean[method, "5", "0.001", "trained on what is published"] == pytest.approx(seen, abs=0.02)
+    if name == "004-figure6":  # twenty independent draws are points, and nothing joins them
+        marks = [mark for figure in outcome.figures for panel in figure.panels for mark in panel.marks]
+        assert marks and all(isinstance(mark, Points) and len(mark.xs) == 20 for mark in marks)
+        assert len({mark.shape for mark in outcome.figures[0].panels[0].marks}) == 5
     if name == "004-figure2":
+        named = {mark.name for mark in outcome.figures[0].panels[0].marks}
+        assert "DirM (L), decodable" in named and "ExpM (L)" in named
         assert sum(row.ratio is not None and row.ratio < 1 for row in outcome.rows) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 from typer.testing import CliRunner
@@ -53,11 +54,43 @@ def test_a_paper_is_a_summary_and_data_that_is_missing_leaves_out_one(monkeypatc
     shown = run("yang")
     assert "003-b was left out: x.csv is needed" in shown and "003-a" in shown
     told = json.loads(run("003", "--json"))
-    assert told["left_out"] == [{"name": "003-b", "why": "x.csv is needed"}] and len(told["experiments"]) == 1
+    assert told["left_out"] == [{"name": "003-b", "why": "x.csv is needed", "failed": False}]
+    assert len(told["experiments"]) == 1
     alone = run("003-a")
     assert "as printed, not a guarantee: true epsilon 2, claimed 1" in alone
     with pytest.raises(DataMissing):
         run("003-b")
+
+
+def test_what_fails_is_listed_and_a_run_goes_on_where_it_was_cut_short(monkeypatch, tmp_path):
+    from fugu_papers import reproduce
+
+    ran = []
+
+    def fine(name):
+        def runs(setting):
+            ran.append(name)
+            return Outcome((Row(("1",), "M", "0.5", 0.5, 1.0, math.inf, 0.7, note="n"),))
+
+        return Experiment(name, "t", "scales", ("n",), runs)
+
+    def broken(setting):
+        ran.append("003-b")
+        raise ZeroDivisionError("by chance")
+
+    fake = (fine("003-a"), Experiment("003-b", "b", "scales", ("n",), broken), fine("003-c"))
+    monkeypatch.setattr(reproduce, "experiments", lambda: fake)
+    words = ["reproduce", "all", "-o", str(tmp_path)]
+    first = CliRunner().invoke(app, words)
+    assert first.exit_code == 1 and "003-b failed: ZeroDivisionError: by chance" in first.output
+    assert "3 of 3: 003-c, 1 rows" in first.output  # progress without a terminal
+    assert ran == ["003-a", "003-b", "003-c"] and (tmp_path / "003-a.md").exists() and (tmp_path / "003-c.md").exists()
+    second = CliRunner().invoke(app, words)
+    assert ran[3:] == ["003-b"] and "003-a, done before" in second.output and second.exit_code == 1
+    assert CliRunner().invoke(app, [*words, "--short"]) and ran[4:] == ["003-a", "003-b", "003-c"]  # another form
+    assert CliRunner().invoke(app, [*words, "--short", "--again"]) and ran[7:] == ["003-a", "003-b", "003-c"]
+    (tmp_path / "003-a.json").write_text("{")  # cut off in the middle: it is run again
+    assert CliRunner().invoke(app, [*words, "--short"]) and ran[10:] == ["003-a", "003-b"]
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from fugu.guarantee import Pure as Pure
     from fugu.guarantee import Renyi as Renyi
     from fugu.guarantee import RenyiCurve as RenyiCurve
+    from fugu.guarantee import compose as compose
     from fugu.laws import Discrete as Discrete
     from fugu.laws import LawPair as LawPair
     from fugu.laws import Shifted as Shifted

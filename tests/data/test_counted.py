@@ -29,7 +29,7 @@ from fugu.data.field import Field
 from fugu.data.frame import FrameColumns, Relation
 from fugu.data.private import open_private
 from fugu.errors import BadTable, FuguError
-from fugu.ledger.fingerprint import digested
+from fugu.ledger.gathering import digested
 from fugu.scenario.query import person_of
 from hunting import search
 
@@ -440,4 +440,4 @@ def test_a_name_is_spelled_as_it_always_was(rng):
 def test_people_are_digested_as_hmac_digests_them(length):
     key, items = "k" * length, [b"", b"person 7", b"row " + bytes(range(100))]
     told = [int.from_bytes(hmac.digest(key.encode(), item, "sha256")[:8], "little") for item in items]
-    assert digested(key, items).tolist() == sorted(told)
+    assert next(digested(key, items).each()).tolist() == sorted(told)

@@ -108,7 +108,7 @@ def test_a_request_that_stays_open_across_checkpoints_is_taken_up(tmp_path, ofte
 
 def test_a_file_of_version_0_3_gets_its_first_checkpoint_and_keeps_its_heads(tmp_path, monkeypatch):
     path = filled(tmp_path / "l.db", 40)
-    path.write_bytes(path.read_bytes().replace(b"fugu ledger 4\n", b"fugu ledger 3\n", 1))
+    path.write_bytes(path.read_bytes().replace(b"fugu ledger 5\n", b"fugu ledger 3\n", 1))
     with Ledger(path, Pure(10**6), data="d") as ledger:
         head = ledger.verify()
         assert path.read_bytes().startswith(b"fugu ledger 3\n") and "checkpoint" not in kinds(path)
@@ -373,7 +373,13 @@ def test_a_checkpoint_carries_every_part_of_a_state():
     told = ("words", "5", (held,), (held, held), ("e",), True, "worth", (("e", ("m",), ("n",)),))
     known = Registered("b", "p", 3, ("m",), ("x", "y"), True, *told)
     state = State(
-        sets={"d": known}, sums={("d", "c"): (4, 2, 1)}, key=(1, 2), commitment="c", plain=True, doubtful={7: "settled"}
+        sets={"d": known},
+        sums={("d", "c"): (4, 2, 1)},
+        key=(1, 2),
+        commitment="c",
+        plain=True,
+        chacha=True,
+        doubtful={7: "settled"},
     )
     assert {f.name for f in fields(State)} - {"asked", "earlier"} == set(state.to_json())
     assert all(getattr(known, f.name) != f.default for f in fields(Registered))

@@ -7,19 +7,25 @@ import random
 from collections import Counter
 from fractions import Fraction
 from itertools import islice, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fugu.errors import BudgetExceeded, BudgetRefused, DataKnown, NotComposable, UsageError
+from fugu.errors import BudgetExceeded, BudgetRefused, DataKnown, LedgerBroken, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.ledger import Books, Charge, Ledger, books, fingerprints
 from fugu.ledger.books import accounts
-from fugu.ledger.fingerprint import beyond_chance, digested, memberships
+from fugu.ledger.gathering import Words, memberships
+from fugu.ledger.gathering import beyond_chance as of_words
 from hunting import search
 from ledger_files import in_memory
 
 TENTH = Charge.per_entry(0.1)
+
+
+def beyond_chance(first, second):
+    return of_words(Words.of(first), Words.of(second))
 
 
 SPELLINGS = (str, int, float, lambda k: f" {k}", lambda k: f"{k:03d}", lambda k: f"{k}.0")
@@ -286,9 +292,9 @@ def test_other_people_of_the_same_law_are_other_people(tmp_path):
             skew = rng.choice([1, 3])
             first = (rng.random(size) ** skew * kinds[0]).astype(np.uint64)
             second = (rng.random(more) * kinds[1]).astype(np.uint64)
-            alarms["other"] += beyond_chance(np.sort(first), np.sort(second))
-            whole = np.sort(np.concatenate([first[: size // 2 + 1], second]))
-            alarms["shared"] += beyond_chance(np.sort(first), whole)
+            alarms["other"] += beyond_chance(first, second)
+            whole = np.concatenate([first[: size // 2 + 1], second])
+            alarms["shared"] += beyond_chance(first, whole)
         assert alarms["other"] == 0
         assert kinds[0] < 10**6 or alarms["shared"] > 100
 
@@ -315,7 +321,7 @@ def test_beyond_chance_is_what_it_says():
         most, size = rng.choice([40, 100, 1000]), rng.randint(0, 90)
         first = [rng.randrange(most) for _ in range(size)]
         second = rng.sample(first, rng.randint(0, size)) + [rng.randrange(most) for _ in range(rng.randint(0, 30))]
-        found = beyond_chance(np.sort(np.array(first, dtype=np.uint64)), np.sort(np.array(second, dtype=np.uint64)))
+        found = beyond_chance(np.array(first, dtype=np.uint64), np.array(second, dtype=np.uint64))
         assert found == by_hand(first, second)
         met[found] += 1
     assert min(met[True], met[False]) > 15
@@ -347,10 +353,6 @@ def test_a_panel_with_the_same_columns_is_recognised_by_its_people_and_not_refus
     other = {"id": ids, "born": 1900 + ids, "row": ids[::-1] + 1000}
     with pytest.raises(DataKnown, match="same"):  # another column is said to name the person: nobody is shared
         Ledger(path, Pure(1), data="dodged", fingerprint=fingerprints(other, other["row"].tolist()))
-
-
-def test_digests_depend_on_the_key():
-    assert not set(digested("a" * 64, [b"1", b"2"]).tolist()) & set(digested("b" * 64, [b"1", b"2"]).tolist())
 
 
 def worth(epsilon, p, q):
@@ -421,3 +423,40 @@ def test_a_delta_path_by_path_is_false_beside_questions_of_a_session():
     under_s = sum(exclude[0, j] for j in range(1, k + 1))  # "z = j, and the record is 0 or j", over all j
     under_t = sum(exclude[j, j] / k for j in range(1, k + 1))
     assert under_s > np.exp(np.log(k)) * under_t + 10 * delta
+
+
+def test_a_ledger_of_the_last_format_goes_on_in_it(tmp_path):
+    """Written by the version before: 40 people in 'north', 40 rows in 'east', who are digested otherwise since."""
+    path, names = tmp_path / "l.db", [f"p{k}" for k in range(40)]
+    path.write_bytes(Path(__file__).with_name("format4.txt").read_bytes())
+    path.with_name("l.db.key").write_text(
+        "fugu ledger key\n0eeb0587add06500a1c1964082a569da77242c0c7d796294ac814d24887fbf1e\n"
+    )
+    table = {"x": [k * k for k in range(40)], "y": [k % 7 for k in range(40)]}
+    head = Books(path).read(books.verify)
+    for more in ({"people": ["p39", "new"]}, {"fingerprint": fingerprints({n: c[:-3] for n, c in table.items()})}):
+        with Ledger(path, Pure(1), data=f"new {min(more)}", head=head, **more) as ledger:
+            with pytest.raises(BudgetExceeded, match="'north'" if "people" in more else "'east'"):
+                ledger.spend("q", Charge.per_entry(0.3), lambda: pytest.fail("must not run"))
+            assert ledger.spend("q", Charge.per_entry(0.2), lambda: 1) == 1
+    with Ledger(path, Pure(1), data="north", people=names[::-1]) as known:
+        assert known.spend("q", Charge.per_entry(0.8), lambda: pytest.fail("stored")) == 1
+        assert known.remaining() == Pure(0)
+    assert path.read_bytes().startswith(b"fugu ledger 4\n") and Books(path).read(books.verify, head) != head
+    stored = Books(path).read(lambda view: [held for known in view.state.sets.values() for held in known.people])
+    assert [length for _, _, length in stored] == [428, 24]  # as text, eleven characters for each
+
+
+def test_an_edited_set_of_people_is_noticed_where_it_is_used(tmp_path):
+    """One of another length is no set; one in other hands than those that were entered is not believed."""
+    path, many = tmp_path / "l.db", [f"p{k}" for k in range(9000)]
+    for name, people in (("one", many), ("two", many[5000:])):
+        Ledger(path, Pure(1), data=name, people=people).spend("q", TENTH, lambda: 1)
+    _, start, length = Books(path).read(lambda view: view.state.sets["one"].people[0])
+    assert length == 8 * len(many)
+    whole = path.read_bytes()
+    for place in (start, start + length // 2, start + length - 1):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        for used in (lambda: Ledger(path, Pure(1), data="two").spent(), lambda: Books(path).read(books.verify)):
+            with pytest.raises(LedgerBroken, match="edited"):
+                used()

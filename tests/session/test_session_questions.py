@@ -15,7 +15,7 @@ from fugu.data import Schema
 from fugu.errors import BudgetExceeded, UsageError
 from fugu.noise.bits import RngBits
 from fugu.noise.selection import draw_one
-from fugu.queries.answer import cells_of, draw
+from fugu.queries.answer import cells_of, draw, totals
 from fugu.queries.features import feature_from
 from fugu.queries.kinds import Options
 from fugu.queries.statistic import NoisedQuestion, StatisticQuestion, plan_of
@@ -146,7 +146,8 @@ def test_intervals_hold_as_often_as_they_say():
         noised = plan.noised({"": Fraction(1, 2)})
         group = np.zeros(200, dtype=np.int64)
         cells = [
-            cells_of(noised, {"": draw(noised, reading, table, group, [""], source)[0]}, rows)[0] for _ in range(300)
+            cells_of(noised, {"": draw(noised, totals(noised, reading, table, group, 1), [""], source)[0]}, rows)[0]
+            for _ in range(300)
         ]
         held = np.mean([c.low - 1e-9 <= exact <= c.high + 1e-9 for c in cells])
         half = np.mean([abs(c.value - exact) <= (c.high - c.low) / 8 for c in cells])

@@ -43,3 +43,13 @@ def spark(tmp_path_factory):
         found = session(tmp_path_factory.mktemp("spark"))
     yield found
     found.stop()
+
+
+@pytest.fixture(autouse=True)
+def by_value(request):
+    """Executors cannot import tests."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(request.module)
+    yield
+    cloudpickle.unregister_pickle_by_value(request.module)

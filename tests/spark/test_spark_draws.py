@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import fugu
+from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable, UsageError
 from fugu.publication import spark as drawing
-from fugu.publication.spark import PartWriter, draw_parts, require_frame
+from fugu.publication.spark import PartWriter, draw_parts
 from fugu.visible import visible
 
 REFERENCE = {"s": ["a", "b"] * 400, "v": [0, 1, 2, 3, 1, 2, 5, 4] * 100}
@@ -22,17 +22,6 @@ REFERENCE = {"s": ["a", "b"] * 400, "v": [0, 1, 2, 3, 1, 2, 5, 4] * 100}
 def column_draw(epsilon=0.5):
     scenario = fugu.Scenario.from_table(REFERENCE, protect="s", publish="v")
     return fugu.calibrate(scenario, fugu.Pure(epsilon)).column_draw(allow_no_noise=True)
-
-
-@pytest.fixture(autouse=True)
-def by_value():
-    """Executors cannot import tests."""
-    from pyspark import cloudpickle
-
-    here = sys.modules[__name__]
-    cloudpickle.register_pickle_by_value(here)
-    yield
-    cloudpickle.unregister_pickle_by_value(here)
 
 
 @pytest.fixture
@@ -116,10 +105,10 @@ def test_a_task_that_always_fails_leaves_no_part_and_quotes_nothing(spark, place
 
 
 def test_frames_that_draw_at_random_are_refused(spark):
-    require_frame(spark.range(3))
+    SparkColumns(spark.range(3)).require_deterministic()
     for words in ("rand() AS v", "uuid() AS v", "monotonically_increasing_id() AS v"):
         with pytest.raises(UsageError, match="every time"):
-            require_frame(spark.range(3).selectExpr(words))
+            SparkColumns(spark.range(3).selectExpr(words)).require_deterministic()
 
 
 def test_a_folder_that_others_can_read_is_refused(spark, place):

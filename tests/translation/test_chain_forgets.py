@@ -15,6 +15,7 @@ from fugu.translation import sequence as contraction_chain
 from fugu.translation.sequence import Contraction, backward_side
 from fugu.translation.side import limit_of
 from fugu.translation.start import AnyStart, GivenStart, WideSweep, through_any
+from hunting import search
 
 
 def sticky(rng, k, stay=0.6):
@@ -138,6 +139,61 @@ def test_the_closed_form_for_any_start_rounds_up():
             assert found <= float(exact) * (1 + 1e-13) + 1e-300
     assert float(through_any(np.array(0.7), np.array(math.inf))) == 0.7
     assert float(through_any(np.array(800.0), np.array(900.0))) == pytest.approx(800.0, rel=1e-9)
+
+
+def most_of_laws(kernel, values, losses, x, z, many):
+    """max log (nu a g)(nu a')/((nu a)(nu a' g)) over laws nu on two of the values and the g of Lipschitz functions, by
+    grids: a = P(., x), a' = P(., z). From the definition alone."""
+    best = 0.0
+    for i, j in product(values, repeat=2):
+        if i == j:
+            continue
+        for odds in np.linspace(-many, many, 161):
+            nu = np.array([1 / (1 + math.exp(-odds)), 1 / (1 + math.exp(odds))])
+            a, b = nu * kernel[[i, j], x], nu * kernel[[i, j], z]
+            if a.sum() > 0 and b.sum() > 0:
+                g = np.array([math.exp(losses[i, j]), 1.0])
+                best = max(best, math.log(a @ g / a.sum() / (b @ g / b.sum())))
+    return best
+
+
+@search("one step of a chain with any start", quick=40)
+def test_one_step_with_any_start_is_the_most_of_all_laws(rng):
+    """Zeros, equal columns and losses that are not symmetric included; three atoms are never above two."""
+    k = int(rng.integers(2, 5))
+    kernel = rng.dirichlet(np.full(k, rng.choice([0.3, 1.0, 5.0])), k)
+    kernel[rng.random((k, k)) < 0.2] = 0
+    kernel[kernel.sum(axis=1) == 0] = 1 / k
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    if rng.random() < 0.2:
+        kernel[:, 0] = kernel[:, 1] = (kernel[:, 0] + kernel[:, 1]) / 2
+    losses = rng.uniform(0, rng.choice([0.1, 1.0, 6.0]), (k, k)) * (1 - np.eye(k))
+    side = AnyStart(fugu.MarkovChain(kernel, 6, "any"))
+    side.__dict__["limit"] = None
+    found = side.through(5, losses[None], (1,))[0]
+    metric = losses.copy()
+    for via in range(k):
+        metric = np.minimum(metric, metric[:, [via]] + metric[[via]])
+    before = np.linalg.matrix_power(kernel, 4).sum(axis=0) > 0  # what X_5 can be, whatever X_1 is
+    for x, z in product(np.flatnonzero(kernel[before].sum(axis=0) > 0), repeat=2):
+        if x == z:
+            continue
+        truth = most_of_laws(kernel, np.flatnonzero(before), losses, x, z, 30)
+        assert found[x, z] >= truth - 1e-12
+        assert found[x, z] <= truth + 0.02 * (1 + losses.max())  # attained, to within the grid of laws
+        for _ in range(20):  # any law and any Lipschitz g
+            nu = before * rng.dirichlet(np.full(k, 0.4))
+            g = np.exp((metric + rng.uniform(0, 3, k)).min(axis=1))  # g(z) <= e^Lam(z, z') g(z')
+            a, b = nu * kernel[:, x], nu * kernel[:, z]
+            if a.sum() > 0 and b.sum() > 0:
+                assert math.log(a @ g / a.sum()) - math.log(b @ g / b.sum()) <= found[x, z] + 1e-12
+
+
+def test_a_hidden_chain_with_any_start_reaches_the_figures_of_the_note():
+    """theory/sharper.md, E2: 1.9 times what a grid of starts reaches for this chain; the largest D and the largest loss
+    taken apart gave .267600."""
+    rows, seen = [[0.94, 0.06], [0.997, 0.003]], [[0.4, 0.6], [0.822, 0.178]]
+    assert fugu.translate(fugu.HiddenMarkov(rows, seen, 3, "any"), 0.3) == pytest.approx(0.262238148514649, rel=1e-9)
 
 
 def test_frontiers_are_made_within_a_limit(monkeypatch):

@@ -13,7 +13,6 @@ import pytest
 import fugu
 from fugu import ZCDP, Approx, GaussianField, Pure, Renyi, RenyiCurve
 from fugu.errors import BadBudget, NotProvable, UsageError
-from fugu.guarantee import rho_of
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.fingerprint import prior_digest
 from fugu.priors.gaussian_field import FieldInfluence
@@ -130,7 +129,7 @@ def test_one_number_for_all_orders():
     assert not RenyiCurve({a: 0.25 * a for a in (1.5, 2, 4, 8, 1000)}) <= z
     assert Pure(0.5) <= ZCDP(0.125) and not Pure(0.5) <= ZCDP(0.1249)
     assert ZCDP(0) == Pure(0) and ZCDP(0).to_approx(1e-9).epsilon == 0 and ZCDP(0).delta_at(0) == 0
-    assert rho_of(Approx(1, 1e-6)) is None and rho_of(RenyiCurve({2: 1})) is None and rho_of(Pure(2)) == 2
+    assert Approx(1, 1e-6).zcdp is None and RenyiCurve({2: 1}).zcdp is None and Pure(2).zcdp == 2
     assert budget_from(budget_json(z)) == z and type(budget_from(budget_json(z))) is ZCDP
     assert copy.copy(z) == z == pickle.loads(pickle.dumps(z)) and hash(z) == hash(ZCDP(Fraction(1, 4)))
     for wrong in (-1, math.inf, math.nan, "1", None):

@@ -13,11 +13,11 @@ from profile_oracle import attack_delta, attack_renyi, best_delta, least_epsilon
 import fugu
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.kinds import Approx, Pure
+from fugu.guarantee.lines import Lines, of_approx, of_curve, of_zcdp
 from fugu.priors.chain import ChainSet
 from fugu.priors.joint import JointTable
 from fugu.translation.beyond_pure import by_windows, chain_divergence, lifted, translate_zcdp, zcdp_cost
 from fugu.translation.hockey import Corners, levels
-from fugu.translation.lines import Lines, of_approx, of_curve, of_zcdp
 from fugu.translation.profiles import ChainProfile, epsilon_at, lesser
 from fugu.translation.pure import pure_bound
 from fugu_papers.gaussian_entries import (

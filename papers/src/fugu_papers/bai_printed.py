@@ -86,16 +86,20 @@ def accuracy(table: int) -> bool:
     return table in (2, 4, 7)
 
 
-def printed(table: int) -> Iterator[tuple[float, str, int, str]]:
-    """(epsilon, method, column from 0, what is missing): 100 less the per cents, 1 less NDCG, count errors as printed.
+def printed(table: int) -> Iterator[tuple[float, str, int, str, str | None]]:
+    """(epsilon, method, column from 0, the value with its unit, what is missing): 100 less the per cents, 1 less NDCG;
+    None for count errors, which say themselves what is missed.
 
-    >>> next(printed(2)), list(printed(3))[1]
-    ((0.5, 'Ours-Exp', 0, '20.99'), (0.5, 'Ours-Exp', 1, '0.063'))
+    >>> next(printed(2)), list(printed(3))[2]
+    ((0.5, 'Ours-Exp', 0, '79.01 %', '20.99'), (0.5, 'Ours-Exp', 2, '765', None))
     """
     for epsilon, line in zip(EPSILONS, _PRINTED[table], strict=True):
         values = line.split()
         wide = len(values) // len(METHODS)
         for place, value in enumerate(values):
             column = place % wide
-            whole = 100 if accuracy(table) or column == 0 else 1 if column == 1 else None
-            yield epsilon, METHODS[place // wide], column, value if whole is None else str(whole - Decimal(value))
+            method = METHODS[place // wide]
+            if accuracy(table) or column == 0:
+                yield epsilon, method, column, f"{value} %", str(100 - Decimal(value))
+            else:
+                yield epsilon, method, column, value, str(1 - Decimal(value)) if column == 1 else None

@@ -49,6 +49,8 @@ _OTHER_NORM = (
 _NORMAL = "both rest on exactly normal statistics"
 _NO_MODEL = "neither rests on normal statistics"
 BEST = "fugu"
+_DECODABLE = ", decodable"
+"""Noise along one direction: of statistics on a lattice it hides nothing (fugu errata D-theorem-5.3)."""
 
 
 def least(question: Question, method: str, epsilon: float, delta: float, deficient: bool) -> float:
@@ -170,7 +172,7 @@ def over(title: str, across: str, rows: Sequence[Row], place: int, methods: Sequ
         heights = [getattr(row, of) for row in mine]
         return name, [float(row.case[place]) for row in mine], [math.nan if h is None else h for h in heights]
 
-    series = [line(method, "reproduced", method) for method in methods]
+    series = [line(method, "reproduced", method + _DECODABLE * method.startswith("DirM")) for method in methods]
     series.append(line("ExpM (G)", "best", f"{BEST}, normal noise"))
     return lines(title, across, "expected l2 error", series, log_across=True, log=True)
 

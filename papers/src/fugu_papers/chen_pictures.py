@@ -100,5 +100,5 @@ def figure_6(setting: Setting) -> Outcome:
                 noisy = clean + printed_noise(method, laws, 1.0, 1e-3).draw(rng, RELEASES)
                 series.append((method, times, noisy[:, which].tolist()))
             title = f"{NAMES[which]}, hiding {sensitive} {width:g} apart"
-            shown.append(lines(title, "release", NAMES[which], series))
+            shown.append(lines(title, "release", NAMES[which], series, drawn=True))
     return Outcome(tuple(rows), tuple(shown))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from fugu_papers.shelf import Shelf
 Verdict = Literal["reproduced", "differs", "not reproducible", "not printed"]
 NOT_PROTECTED = "the table was read as it is, and what is shown is not protected: use a public or a reference table"
 """Said of every run on a table of one's own: on screen, in JSON and in the files that are written."""
+_NUMBERS = ("reproduced", "claim", "truth", "best", "limit", "error", "within")
+"""The numbers of a row."""
 _SLACK = 1e-9
 """What counts as equal to a claim: losses are rounded up."""
 
@@ -30,7 +32,8 @@ class Row:
     """One method of a paper in one case.
 
     `case`: what the columns of the experiment say; `method`: the name in the paper; `printed`: the value in print, with
-    its digits, None if the paper only draws it; `reproduced`: the same, computed; None if it cannot be. `claim` and
+    its digits and its unit, None if the paper only draws it; `converted`: the same in the measure of the experiment,
+    where that is another one; `reproduced`: the same, computed; None if it cannot be. `claim` and
     `truth`: the loss that is promised, and the one that the method really has at the reproduced noise. `best`: fugu's
     value at the claimed loss; `limit`: what nothing goes below (of an attack: above); `error`: what is compared with
     the limit, if that is not `best` itself. `within`: how far, in relative terms, a value that rests on random draws
@@ -47,6 +50,7 @@ class Row:
     error: float | None = None
     within: float = 0.0
     note: str = ""
+    converted: str | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -57,11 +61,12 @@ class Row:
         """
         if self.reproduced is None:
             return "not reproducible"
-        if self.printed is None:
+        stated = self.printed if self.converted is None else self.converted
+        if stated is None:
             return "not printed"
-        near = 0.5 * 10.0 ** -len(self.printed.partition(".")[2]) * (1 + 1e-9)
-        away = abs(self.reproduced - float(self.printed))
-        return "reproduced" if away <= max(near, self.within * abs(float(self.printed))) else "differs"
+        near = 0.5 * 10.0 ** -len(stated.partition(".")[2]) * (1 + 1e-9)
+        away = abs(self.reproduced - float(stated))
+        return "reproduced" if away <= max(near, self.within * abs(float(stated))) else "differs"
 
     @property
     def sound(self) -> bool | None:
@@ -91,7 +96,7 @@ class Row:
 
     def to_dict(self, columns: tuple[str, ...]) -> dict[str, object]:
         """Plain content for JSON; `columns` name the parts of the case."""
-        numbers = ("printed", "reproduced", "claim", "truth", "best", "limit", "error", "ratio")
+        numbers = ("printed", "converted", *_NUMBERS, "ratio")
         return {
             **dict(zip(columns, self.case, strict=True)),
             "method": self.method,
@@ -100,6 +105,13 @@ class Row:
             "sound": self.sound,
             "note": self.note,
         }
+
+    @classmethod
+    def of_dict(cls, told: Mapping[str, Any], columns: tuple[str, ...]) -> Row:
+        """The row that `to_dict` told; numbers that JSON has no word for are words there."""
+        parts: dict[str, Any] = {name: told[name] for name in ("method", "printed", "converted", "note")}
+        parts |= {name: float(told[name]) for name in _NUMBERS if told[name] is not None}
+        return cls(tuple(told[column] for column in columns), **parts)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.guarantee.asks import check_delta, exact
 from fugu.guarantee.curve import RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure
+from fugu.guarantee.lines import EntryProfile, Lines, of_approx
 from fugu.numbers import balls
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, float_up
@@ -22,7 +23,6 @@ from fugu.priors.chain import ChainSet, MarkovChain
 from fugu.priors.prior import Believed
 from fugu.translation.beyond_pure import lifted, translate_zcdp
 from fugu.translation.influence import influence, members
-from fugu.translation.lines import EntryProfile, Lines, of_approx
 from fugu.translation.profiles import epsilon_at, lesser
 from fugu.translation.pure import pure_bound
 

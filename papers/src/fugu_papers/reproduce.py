@@ -14,10 +14,12 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from fugu import __version__
 from fugu.errors import UnknownName
 from fugu.files import write_text
 from fugu.progress import stage
 from fugu_papers.experiment import Experiment, Outcome, Row, Setting, registered
+from fugu_papers.shelf import FILES
 
 PAPERS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -59,16 +61,17 @@ def run(name: str, setting: Setting | None = None) -> Outcome:
     return wanted.run(setting)
 
 
-HEADER = ("printed", "reproduced", "true loss", "fugu's best", "ratio", "limit", "verdict")
+HEADER = ("printed", "converted", "reproduced", "claimed", "true loss", "fugu's best", "ratio", "limit", "verdict")
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """What a table shows of a row, beside its case and method, under `HEADER`; a loss is "true / claimed"."""
-    losses = [_number(loss) for loss in (row.truth, row.claim) if loss is not None]
-    losses = losses[:1] if losses[1:] and losses[1] in row.case else losses  # the claim stands beside it already
+    """What a table shows of a row, beside its case and method, under `HEADER`; a claim that the case
+    states already is left out."""
+    claimed = "" if _number(row.claim) in row.case else _number(row.claim)
     ratio = "not a guarantee" if row.sound is False else "no noise" if row.ratio == math.inf else _number(row.ratio)
     best, limit = _number(row.best), _number(row.limit)
-    return row.printed or "", _number(row.reproduced), " / ".join(losses), best, ratio, limit, row.verdict
+    known = row.printed or "", row.converted or "", _number(row.reproduced), claimed, _number(row.truth)
+    return *known, best, ratio, limit, row.verdict
 
 
 def table(experiment: Experiment, outcome: Outcome) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -87,7 +90,7 @@ def _number(value: float | None) -> str:
 
 def markdown(experiment: Experiment, outcome: Outcome) -> str:
     """The outcome as a page: what it is, what was chosen, the table, its remarks."""
-    about = f"Values are {experiment.measure}; losses are {experiment.loss}, true / claimed."
+    about = f"Values are {experiment.measure}; losses are {experiment.loss}; a true loss that is not known is left out."
     lines = [f"## {experiment.name}: {experiment.title}", "", about, ""]
     lines += [f"- {sentence}" for sentence in (*experiment.chosen, *outcome.remarks)]
     header, told = table(experiment, outcome)
@@ -109,8 +112,10 @@ def notes(rows: Iterable[Row]) -> dict[str, int]:
     return found
 
 
-def write(experiment: Experiment, outcome: Outcome, folder: Path) -> tuple[Path, ...]:
-    """Write NAME.md, NAME.json and a figure for each drawing, NAME.svg or NAME-2.svg, into the folder."""
+def write(experiment: Experiment, outcome: Outcome, folder: Path, made: object = None) -> tuple[Path, ...]:
+    """Write NAME.md, NAME.json and a figure for each drawing, NAME.svg or NAME-2.svg, into the folder.
+
+    `made`: what it was made by, as `made_by` says it; who comes back finds it done (`done`)."""
     folder.mkdir(parents=True, exist_ok=True)
     page, plain = folder / f"{experiment.name}.md", folder / f"{experiment.name}.json"
     drawings = [folder / f"{experiment.name}{f'-{n}' if n > 1 else ''}.svg" for n in range(1, len(outcome.figures) + 1)]
@@ -120,8 +125,29 @@ def write(experiment: Experiment, outcome: Outcome, folder: Path) -> tuple[Path,
         f"\n![{figure.title}]({path.name})\n" for path, figure in zip(drawings, outcome.figures, strict=True)
     )
     write_text(page, markdown(experiment, outcome) + shown)
-    write_text(plain, json.dumps(to_dict(experiment, outcome), indent=1) + "\n")
+    write_text(plain, json.dumps({**to_dict(experiment, outcome), "made": made}, indent=1) + "\n")  # last: it is done
     return (page, plain, *drawings)
+
+
+def made_by(setting: Setting) -> object:
+    """The version of fugu, the form, and the data files at hand: what a run can depend on. None on a table of one's
+    own, which may have changed."""
+    if setting.own is not None:
+        return None
+    files = sorted(path for path in FILES if setting.shelf.find(path) is not None)
+    return {"fugu": __version__, "short": setting.short, "files": files}
+
+
+def done(experiment: Experiment, folder: Path, made: object) -> Outcome | None:
+    """The rows that an earlier run of the same kind wrote into the folder; None if there are none."""
+    path = folder / f"{experiment.name}.json"
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if made is None or told.get("made") != made:
+            return None
+        return Outcome(tuple(Row.of_dict(row, experiment.columns) for row in told["rows"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def to_dict(experiment: Experiment, outcome: Outcome) -> dict[str, object]:

@@ -40,6 +40,7 @@ def verify(
     ledger: PathLike | None = None,
     data: PathLike | None = None,
     private: PathLike | None = None,
+    signer: PathLike | None = None,
     twice: bool = False,
 ) -> Verdict:
     """Check a document of any kind and prove again what it promises; of a release also whatever of it is given.
@@ -56,13 +57,15 @@ def verify(
     - `data`: the private table; checked against the salted commitment, which needs the private part. Of sequences
       also the lengths, which are public, against the prior.
     - `private`: the private part; by default the one beside the document that belongs to it.
+    - `signer`: a file of allowed signers, as of ssh-keygen: one of them must have signed the document (`fugu sign`).
     - `twice`: True to prove everything a second time, by a proof that shares no code with the first.
 
     Returns a `Verdict`: `holds`, the proved `epsilon` and `delta`, the `worst_pair`, the `reason`, and every check by
     name. Nothing stored is believed but what the document says it runs and what it promises: the noise, the lattice,
     the budget; the query and the chain; the parameters of a training. Raises `CertificateError` for what is not a
     whole, unedited document of fugu, or one whose parts do not belong together; `UsageError` for other arguments."""
-    given = {"published": published, "reference": reference, "ledger": ledger, "data": data, "private": private}
+    given = {"published": published, "reference": reference, "ledger": ledger, "data": data, "private": private,
+             "signer": signer}  # fmt: skip
     outside = twice or any(path is not None for path in given.values())
     if isinstance(source := mechanism_or_certificate, str | os.PathLike) and scenario_or_pairs is None and not outside:
         content = None if Path(source).is_dir() else load_json(source)

@@ -13,6 +13,7 @@ from typing import Any
 from fugu.auditing import PathLike
 from fugu.auditing.beside import Exhibit, check_data, find, private_part, published_checks, reference_checks
 from fugu.auditing.books import ledger_checks, request_of
+from fugu.auditing.signature import signature_checks
 from fugu.data import csv_text, read_table
 from fugu.data.layout import MODELLED
 from fugu.data.private import label_of
@@ -44,12 +45,13 @@ def examine(
     ledger: PathLike | None = None,
     data: PathLike | None = None,
     private: PathLike | None = None,
+    signer: PathLike | None = None,
     twice: bool = False,
 ) -> Verdict:
     """Check a release from outside: as `fugu.verify`, with whatever lies beside the document though nothing is given.
 
-    Parameters: `source`: what `fugu.verify` takes; `published`, `reference`, `ledger`, `data`, `private`, `twice`: as
-    there.
+    Parameters: `source`: what `fugu.verify` takes; `published`, `reference`, `ledger`, `data`, `private`, `signer`,
+    `twice`: as there.
 
     Returns a `Verdict` with one line for each check. Raises `CertificateError` or `UsageError` where there is no whole
     document to begin with."""
@@ -65,7 +67,8 @@ def examine(
         seen = release.opened(opened)
         verdict, bodies = release.judged(seen) if release.withheld else release.verdict(), seen
     paths = [None if path is None else str(path) for path in (reference, ledger, data)]
-    return verdict.with_checks(list(_outside(found, opened, bodies, published, paths, twice)))
+    outside = (*_outside(found, opened, bodies, published, paths, twice), *signature_checks(found, signer))
+    return verdict.with_checks(list(outside))
 
 
 def _outside(
@@ -129,19 +132,21 @@ def _drawn(release: ReleaseDocument, certificate: RecordsCertificate, ledger: st
             raise CertificateError(f"the ledger has no request {request}")
         if text is None:
             raise CertificateError(f"the ledger keeps no answer to {request}")
-        kept, chosen = dict[str, list[tuple[str, ...]]](), set[str]()
+        kept, chosen = dict[str, list[tuple[tuple[str, ...], ...]]](), set[str]()
         for asked, drawn in zip(questions_in(charge.reads), decode(text), strict=True):
             sizes = dict.fromkeys(drawn, 0)  # the public sizes of the groups
             for kind in certificate.types:
                 sizes["" if asked.by is None else kind.groups[asked.by]] += kind.rows
-            answer = [_key(c.group, c.cell, c.value, c.low, c.high) for c in cells_of(asked, drawn, sizes)]
+            as_drawn = [cell for group, each in drawn.items() for cell in asked.cells(group, each, sizes[group])]
+            pairs = zip(cells_of(asked, drawn, sizes), as_drawn, strict=True)  # in 0.3 they went out as drawn
+            answer = [tuple(_key(c.group, c.cell, c.value, c.low, c.high) for c in pair) for pair in pairs]
             chosen.update([visible(asked.query)] if asked.kind == QUANTILE else [])
             kept[visible(asked.query)] = kept.get(visible(asked.query), []) + answer  # asked twice, answered twice
         published = _published(release, place)
         for query, answers in kept.items():
             seen = 3 if query in chosen else 5  # the interval of a quantile follows from the reference, not from a draw
             own = [_key(*line[1:])[:seen] for line in published if line[0] == query]
-            if [key[:seen] for key in answers] != own:
+            if not any([keys[form][:seen] for keys in answers] == own for form in (0, 1)):
                 raise CertificateError(f"the published answer to {brief(query)} is not the one the ledger keeps")
 
 

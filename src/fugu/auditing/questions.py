@@ -32,7 +32,7 @@ from fugu.noise.selection import METHODS
 from fugu.numbers.exact import as_fraction, read_number
 from fugu.priors.chain import GapChains, MarkovChain
 from fugu.progress import report
-from fugu.queries.answer import draw
+from fugu.queries.answer import draw, totals
 from fugu.queries.entries import Numbers
 from fugu.queries.entry_noise import EntryNoise
 from fugu.queries.kinds import FLIP, OUTSIDE
@@ -246,7 +246,8 @@ def _asked(asked: NoisedQuestion, schema: Schema, draws: int, source: BitSource)
         names = groups * some
         cells = {name: _cells(schema, name) * len(names) for name in columns}
         table = schema.read(schema.open(cells), columns)
-        answers = draw(asked, schema, table, np.repeat(np.arange(len(names)), _ROWS), names, source)
+        numbers = totals(asked, schema, table, np.repeat(np.arange(len(names)), _ROWS), len(names))
+        answers = draw(asked, numbers, names, source)
         made.append(np.array(answers, dtype=np.int64).reshape(some, len(groups), -1))
         report("drawing answers", sum(map(len, made)), copies)
     one = schema.read(schema.open({name: _cells(schema, name) for name in columns}), columns)

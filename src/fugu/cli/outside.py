@@ -1,6 +1,6 @@
-"""A release from outside: `fugu verify`, `fugu audit`, and `fugu report`, its page from its files alone; the owner's
-look at a table, `fugu check`; and `fugu ledger show|verify|export|copy|repair|init`, which read, mend or make a ledger
-and spend nothing."""
+"""A release from outside: `fugu verify`, `fugu audit`, `fugu sign`, and `fugu report`, its page from its files alone;
+the owner's look at a table, `fugu check`; and `fugu ledger show|verify|export|copy|repair|init`, which read, mend or
+make a ledger and spend nothing."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from rich.table import Table
 import fugu
 from fugu.auditing.beside import Exhibit, find, private_part, promising
 from fugu.auditing.books import extract
+from fugu.auditing.signature import sign as sign_document
+from fugu.auditing.signature import signed_by
 from fugu.cli.asking import asks
 from fugu.cli.console import escape, grid, head, out, print_json, progress, say, show_check, warn
-from fugu.documents.document import Document, Verdict
+from fugu.documents.document import Document, NotChecked, Verdict
 from fugu.documents.kinds import inner
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising, promise_lines
@@ -24,9 +26,10 @@ from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
 from fugu.files import STREAM, check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
-from fugu.guarantee.composition import both, quote
+from fugu.guarantee.composition import both, promise, quote
 from fugu.ledger import Books, books, keys
-from fugu.ledger.books import BEFORE, HELD, accounts
+from fugu.ledger.accountant import at_delta
+from fugu.ledger.books import BEFORE, HELD, Account, accounts
 from fugu.ledger.keys import Address, Place, own_ledger, place_of
 from fugu.mechanism import Certificate
 from fugu.numbers.checks import is_share
@@ -42,15 +45,16 @@ from fugu.training.record import TrainingCertificate
 @asks(argument="certificate", metavar="CERT|FOLDER|MODEL")
 def verify(
     certificate: str, published: str | None = None, reference: str | None = None, ledger: str | None = None,
-    data: str | None = None, private: str | None = None, twice: bool = False, against: str | None = None,
-    within: float | None = None, as_json: bool = False,
+    data: str | None = None, private: str | None = None, signer: str | None = None, twice: bool = False,
+    against: str | None = None, within: float | None = None, as_json: bool = False,
 ) -> None:  # fmt: skip
     """Check a release from outside: proofs, published file, reference, ledger. Exit code 4 if a check fails."""
     from fugu.auditing import guarantee_within
     from fugu.auditing.examine import examine
 
     kept = None if ledger is None else place_of(ledger)
-    given = {"published": published, "reference": reference, "ledger": kept, "data": data, "private": private}
+    given = {"published": published, "reference": reference, "ledger": kept, "data": data, "private": private,
+             "signer": signer}  # fmt: skip
     if (against is not None or within is not None) and (twice or any(given.values())):
         raise UsageError("--against and --within are about other beliefs; give one of them, with no other check")
     if against is not None and within is not None:
@@ -79,7 +83,8 @@ def verify(
     else:
         refuted = any(outcome == "fails" for _, outcome, _ in verdict.checks)  # else it is neither proved nor refuted
         word = "[bold red]does not hold[/]" if refuted else "[bold yellow]not checkable[/]"
-        figures = "; nothing is proved" if proved is None else "" if believed else f"; proved {escape(proved)}"
+        failed = "; this file shows no guarantee" if refuted else "; nothing is proved"
+        figures = failed if proved is None else "" if believed else f"; proved {escape(proved)}"
         head(believed)
         out.print(f"{'[bold green]holds[/]' if verdict.holds else word}: {escape(verdict.reason)}{figures}")
         columns = ("check", "outcome", "why")
@@ -127,8 +132,9 @@ _COLOURS = {"holds": "green", "fails": "bold red", "not checked": "yellow"}
 def _promised(
     verdict: Verdict, document: Document, certified: Promising | None, against: str | None
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Both promises as they are proved now, None if nothing is, and the lines to quote, of a document that holds."""
-    if math.isinf(verdict.epsilon) and verdict.delta >= 1:
+    """Both promises as they are proved now, and the lines to quote; None if nothing is proved, or what is stated does
+    not hold: a figure beside a failed check is no guarantee, and does not say that there is none."""
+    if not verdict.holds or (math.isinf(verdict.epsilon) and verdict.delta >= 1):
         return None, ()
     found: Guarantee = Approx(verdict.epsilon, verdict.delta) if verdict.delta else Pure(verdict.epsilon)
     if certified is None:
@@ -137,7 +143,7 @@ def _promised(
     if against is None:
         return certified.promised(found), promise_lines(document, found) or certified.quoted(found)
     other = found, certified.anybody, "the other table"
-    return both(*other), quote(*other, about=certified.about)
+    return both(*other, about=certified.about), quote(*other, about=certified.about)
 
 
 def warnings_of_document(document: Document) -> tuple[str, ...]:
@@ -218,20 +224,24 @@ _QUICK = 200_000
 
 @asks(argument="certificate", metavar="CERT|FOLDER|MODEL")
 def report(
-    certificate: str, output: str, ledger: str | None = None, private: str | None = None, attack: bool = False,
-    force: bool = False, as_json: bool = False,
+    certificate: str, output: str, ledger: str | None = None, private: str | None = None, signer: str | None = None,
+    attack: bool = False, force: bool = False, as_json: bool = False,
 ) -> None:  # fmt: skip
     """Make the page of a release or certificate from its files alone; the page works offline."""
     from fugu.report import page, write
 
     options.ending("the page", output, ".html")
-    options.fresh(check_apart(output, certificate, ledger, private), force)
+    options.fresh(check_apart(output, certificate, ledger, private, signer), force)
     found = find(certificate)
-    if found.release is None and (ledger is not None or private is not None or attack):
-        raise UsageError("--ledger, --private and --attack are for the page of a whole release")
+    if found.release is None and (ledger is not None or private is not None or signer is not None or attack):
+        raise UsageError("--ledger, --private, --signer and --attack are for the page of a whole release")
+    try:
+        signed = "" if signer is None else signed_by(found, signer)
+    except NotChecked as why:
+        raise CertificateError(f"who signed it is not known: {why}") from None
     with progress():
         document = found.release
-        html = page(found.document) if document is None else _dossier(found, document, ledger, private, attack)
+        html = page(found.document) if document is None else _dossier(found, document, ledger, private, signed, attack)
     write(Path(output), html)
     quoted = promise_lines(found.document)
     if as_json:
@@ -242,7 +252,7 @@ def report(
 
 
 def _dossier(
-    found: Exhibit, document: ReleaseDocument, ledger: str | None, private: str | None, attack: bool
+    found: Exhibit, document: ReleaseDocument, ledger: str | None, private: str | None, signed: str, attack: bool
 ) -> str:  # fmt: skip
     """The page of a release, with the names of the files that lie beside it."""
     from fugu.report.dossier import dossier_page
@@ -260,7 +270,18 @@ def _dossier(
         audit = fugu.audit(next(iter(shown.values())), draws=_QUICK, through_files=0)
     names = {} if found.name is None else {"certificate": found.name}
     file = None if found.folder is None else found.folder / document.published[0]["name"]
-    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit, file=file)
+    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit, file=file, signed=signed)
+
+
+@asks(argument="certificate", metavar="CERT")
+def sign(certificate: str, key: str, force: bool = False, as_json: bool = False) -> None:
+    """Sign a release document with your SSH key: the signature goes into a file beside it."""
+    written = sign_document(certificate, key, force)
+    if as_json:
+        print_json({"signature": str(written), "digest": find(certificate).document.body.get("digest")})
+        return
+    say(f"wrote {written}; it goes out with the certificate")
+    say(f"whoever has your public key checks it: fugu verify {certificate} --signer ALLOWED_SIGNERS", soft_wrap=True)
 
 
 def check(question: Question, ledger: str | None, as_json: bool) -> None:
@@ -286,7 +307,9 @@ _STATES = {"settled": "green", "reserved": "yellow", "failed": "red", "refused":
 
 @ledger_app.command("show")
 @asks(argument="ledger", metavar="LEDGER.db", command_name="ledger show")
-def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = False) -> None:
+def ledger_show(
+    ledger: str | None = None, every: bool = False, delta: float | None = None, as_json: bool = False
+) -> None:  # fmt: skip
     """Every data set: budget, what was asked, spent, worth under its prior and left; and the last requests."""
     found, entries = Books(_place(ledger)).read(lambda view: (accounts(view, all_of := books.history(view)), all_of))
     if as_json:
@@ -297,7 +320,8 @@ def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = 
                  "spent is": str(a.why) or (BEFORE if a.translated else HELD), "worth": a.worth, "left": a.left,
                  "quote": a.quoted, "against anybody": a.anybody, "people also in": list(a.others), "cap": a.own.cap,
                  "fingerprint": known.marks[0] if known.marks else None, "prior": known.prior,
-                 "believed": known.believed, "entries": known.entries}
+                 "believed": known.believed, "entries": known.entries,
+                 **({} if delta is None else {"at delta": _at(a, delta)})}
                 for a in found for known in (a.own.known,)]  # fmt: skip
         print_json({"data sets": sets, "requests": listed})
         return
@@ -308,6 +332,9 @@ def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = 
         head(account.quoted)
         for what, said in account.words():
             out.print(f"  {what:6}{escape(said)}", soft_wrap=True)
+        if delta is not None:
+            least, granted = _at(account, delta)
+            out.print(f"  law   {', '.join(filter(None, (promise(least), granted)))}", soft_wrap=True)
     shown = entries if every else entries[-_LAST:]
     under = any(e.worth is not None for e in shown)  # what it was worth under the prior only where some was
     table = Table(header_style="bold")
@@ -323,6 +350,12 @@ def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = 
     out.print(table)
     if more := len(entries) - len(shown):
         out.print(f"the last {_LAST} requests; there are {more} more before them, which --all shows", soft_wrap=True)
+
+
+def _at(account: Account, delta: float) -> tuple[Approx, str]:
+    """What all charges of a data set are worth at a delta, and what that takes for granted."""
+    alone = account.own.known.prior is None and not account.others
+    return at_delta(account.own.charges if alone else (), delta, account.worth)
 
 
 @ledger_app.command("verify")

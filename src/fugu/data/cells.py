@@ -259,6 +259,24 @@ def tallied(values: NDArray[T], rows: NDArray[np.int64] | None = None) -> tuple[
     return found, often
 
 
+def added(places: NDArray[np.int64], numbers: NDArray[Any], size: int) -> tuple[NDArray[np.int64], list[int]]:
+    """The sum of the whole numbers at each of the places 0 .. size - 1: the places where it is not 0, and the sums.
+
+    >>> added(np.array([3, 1, 3]), np.array([2, 5, 4]), 9)
+    (array([1, 3]), [5, 6])
+    """
+    found = np.arange(size)
+    if size > 4 * len(places) + _FEW:  # most places are empty
+        found, places = np.unique(places, return_inverse=True)
+    sums = np.zeros(len(found), dtype=numbers.dtype)
+    np.add.at(sums, places.reshape(-1), numbers)
+    there = np.flatnonzero(sums)
+    return found[there], sums[there].tolist()
+
+
+_FEW = 2**16
+
+
 def middle(values: NDArray[T], rows: NDArray[np.int64] | None = None) -> T:
     """The lower median of at least one value; `rows`: how many rows each one stands for.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, final
 
 import narwhals as nw
@@ -51,8 +52,9 @@ class Raw:
         if plain.dtype.kind in "biu" or (plain.dtype.kind == "f" and plain.dtype.itemsize >= 8):
             return Raw(plain, masked)
         listed = list(plain) if plain.dtype.kind in "fMm" else plain.tolist()
-        kept = (None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True))
-        return Raw(None, None, *distinct(kept))
+        if masked.any():
+            listed = [None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True)]
+        return Raw(None, None, *distinct(listed))
 
     @staticmethod
     def joined(parts: Sequence[Raw]) -> Raw:
@@ -65,6 +67,13 @@ class Raw:
 
     def __len__(self) -> int:
         return len(self.array) if self.array is not None else len(self.codes if self.codes is not None else ())
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all cells are letters and digits of ASCII that are no number, no truth value and no usual word for a
+        missing cell, whoever reads them: texts as they are, each in its one spelling."""
+        cells = self.cells or []
+        return {*map(type, cells)} == {str} and _PLAIN.fullmatch("\n".join(cells) + "\n") is not None
 
     def factors(self) -> tuple[list[Any], NDArray[np.int64]]:
         """Different cells, and the place of each row among them."""
@@ -135,6 +144,7 @@ def _each(column: Any) -> Iterable[Any]:
 
 _ABSENT = {*ABSENT, "nan", "?", "."}
 """Words that mean "missing" in a column of a public CSV file whose other cells are numbers; in text only "" does."""
+_PLAIN = re.compile(r"(?:(?:[a-eghj-mo-su-z][a-z0-9]*|[ft][a-z0-9]{5,})\n)*", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _NUMBERS = (bool, int, float, Decimal, Fraction, np.integer, np.floating, np.bool_)
 _TRUTHS = (bool, np.bool_)
@@ -185,6 +195,11 @@ class Column:
             return len(self) if where is None else int(np.count_nonzero(where))
         return int(self.counts.sum() if where is None else self.counts[where].sum())
 
+    @property
+    def often(self) -> NDArray[np.int64]:
+        """How many rows of the table each one stands for."""
+        return np.ones(len(self), dtype=np.int64) if self.counts is None else self.counts
+
     def each(self) -> NDArray[Any]:
         """The values row by row, each as often as it occurs."""
         return self.values if self.counts is None else np.repeat(self.values, self.counts)
@@ -213,20 +228,26 @@ class Column:
         they are doubles."""
         if strict:
             self.require_exact()
-        present = self.values[~self.missing]
         if self.numeric:
-            distinct, found = np.unique(present, return_inverse=True)
+            distinct, found = np.unique(self.values[~self.missing], return_inverse=True)
         else:
-            texts = present.tolist()
-            place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-            found = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
-            distinct = np.array([*place, None], dtype=object)[:-1]
+            distinct, found = self._texts
             if ordered:
                 order = np.argsort(distinct, kind="stable")
                 distinct, found = distinct[order], np.argsort(order)[found]
         codes = np.full(len(self), -1, dtype=np.int64)
         codes[~self.missing] = found
         return codes, distinct
+
+    @cached_property
+    def _texts(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The different texts as they come, and the place of each cell that is not missing: many questions ask."""
+        texts = self.values[~self.missing].tolist()
+        place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        found = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
+        distinct = np.array([*place, None], dtype=object)[:-1]
+        distinct.setflags(write=False)
+        return distinct, found
 
     def require_exact(self) -> None:
         """Refuse where telling values apart matters and doubles may have joined two of them."""

@@ -115,6 +115,8 @@ class Field:
         gone = frozenset(absent)
         if not self.numeric:
             cells, codes = raw.factors()
+            if self.values is None and raw.plain and gone.isdisjoint(cells):
+                return Column(name, np.array(cells, dtype=object)[codes], np.zeros(len(codes), bool), counts=raw.counts)
             known = self.categories if decimal == "." else Categories(self.values or (), decimal)
             texts = np.empty(len(cells) + 1, dtype=object)
             texts[:-1] = self._texts(cells, known, gone)
@@ -219,7 +221,10 @@ class Field:
         """Each cell as its text, None where missing; of names, which may be as many as rows, without a call each."""
         if self.values is not None:
             return [None if is_gone(cell, gone) else self._category(text_of(cell), cell, known) for cell in cells]
-        if not set(map(type, cells)) <= {str, type(None)}:
+        kinds = set(map(type, cells)) - {type(None)}
+        if kinds == {int} and max(abs(c) for c in cells if c is not None) < _WORD:
+            return [None if cell is None else str(cell) for cell in cells]
+        if not kinds <= {str}:
             return [None if is_gone(cell, gone) else text_of(cell) for cell in cells]
         words = (None if cell is None else cell.strip() for cell in cells)
         return [None if word in gone else word for word in words]
@@ -241,6 +246,9 @@ class Field:
         return OTHER if self.unordered else str(self.replacement)
 
 
+_WORD = 2**64
+
+
 def is_gone(cell: object, absent: frozenset[str]) -> bool:
     """Whether a cell is missing, as it stands or by a word that means so."""
     return str.strip(cell) in absent if isinstance(cell, str) else is_missing(cell)
@@ -249,7 +257,8 @@ def is_gone(cell: object, absent: frozenset[str]) -> bool:
 # What a user or a document declares of one column, checked before any cell is seen.
 
 Said = dict[str, Any]
-KINDS = ("number", "category", "ordered", "time", "identifier")
+IDENTIFIER = "identifier"
+KINDS = ("number", "category", "ordered", "time", IDENTIFIER)
 _KEYS = {
     "number": ("bounds", "step", "outside", "missing", "typical"),
     "category": ("values", "outside", "missing"),

@@ -6,19 +6,22 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, Protocol, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.cells import number_of, text_of
 from fugu.data.column import Column
+from fugu.data.field import Field
 from fugu.data.frame import Table, TableLike
 from fugu.data.moments import is_moment
+from fugu.data.parts import CHANGED
 from fugu.data.schema import Schema
+from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable
 
 # Every way into fugu that takes private records (a file, a frame, an array) opens them by `open_private`, through a
@@ -31,21 +34,64 @@ _LARGEST = float(np.finfo(np.float64).max)
 T = TypeVar("T")
 
 
+class RecordSum(Protocol):
+    """A function of records, in whole numbers, that adds up over any parts of a table: it can be sent to where they
+    are, and has a value for every record there can be."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """What it looks at."""
+
+    def __call__(self, private: Private) -> Counter[Any]:
+        """Its sum over the records of a part."""
+
+
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Private:
     """Columns of a private table, read through a schema; cells come out as numbers or as places of categories."""
 
     schema: Schema
-    table: Table
+    columns: tuple[str, ...]
+    """Those that are read; nothing is, of a table that stays where it is, before it is asked for."""
     whole: Table
     """All columns of the table as they stand: for a ledger to recognise it by, and for `images`."""
+    apart: int | None = None
+    """How many rows a table has that stays where it is, in Spark, and is counted there."""
+    _cells: dict[tuple[str, Field | None], tuple[NDArray[np.int64], list[Any]]] = field(default_factory=dict)
+
+    @cached_property
+    def table(self) -> Table:
+        """The columns, read."""
+        raw = self.whole if self.apart is None else self.whole.select(self.columns)
+        return Table({name: self.schema.column(name, raw.raw(name)) for name in self.columns})
 
     def __len__(self) -> int:
-        return len(self.table)
+        return self.whole.rows if self.apart is None else self.apart
 
     def __repr__(self) -> str:
-        return f"Private({len(self.table.columns)} columns)"
+        return f"Private({len(self.columns)} columns)"
+
+    def tally(self, tally: RecordSum) -> Counter[Any]:
+        """The sum of a tally over all records; worked out where the table is."""
+        source = self.whole.source
+        if self.apart is None or not isinstance(source, SparkColumns):
+            return tally(self)
+        read = tuple(name for name in tally.columns if name in self.columns)
+        found, rows = source.tally(tuple(dict.fromkeys(tally.columns)), PartSum(self.schema, read, tally))
+        if rows != self.apart:
+            raise BadTable(CHANGED)
+        return found
+
+    def cells(self, name: str, known: Field | None = None) -> tuple[NDArray[np.int64], list[Any]]:
+        """Each row's place among the different cells of a column, and these, the last one None, for missing ones; read
+        as it is `known`, None for the schema's way."""
+        if (name, known) not in self._cells:
+            schema = self.schema if known is None else self.schema.with_field(name, known)
+            column = self.table.exact(name) if known is None else schema.column(name, self.whole.raw(name))
+            codes, values = column.codes(ordered=False, strict=False)
+            self._cells[name, known] = np.where(codes < 0, len(values), codes), [*values.tolist(), None]
+        return self._cells[name, known]
 
     def numbers(self, name: str, keep_missing: bool = False) -> Floats:
         """The numbers of a column; a missing one is what the schema says, or NaN where it was declared public."""
@@ -77,7 +123,33 @@ def open_private(table: TableLike, schema: Schema, columns: Iterable[str], publi
     wanted = tuple(dict.fromkeys((*columns, *public)))
     whole = schema.open(table)
     require_columns(whole.columns, wanted)
-    return Private(schema, Table({name: schema.column(name, whole.raw(name)) for name in wanted}), whole)
+    private = Private(schema, wanted, whole)
+    require_columns(private.table.columns, wanted)  # which reads them, all by one look at the table
+    return private
+
+
+def open_counted(table: TableLike, schema: Schema, columns: Iterable[str], public: Iterable[str] = ()) -> Private:
+    """The same for what only counts records: of a Spark frame no row comes here."""
+    whole = schema.open(table)
+    if not isinstance(whole.source, SparkColumns):
+        return open_private(whole, schema, columns, public)
+    wanted = tuple(dict.fromkeys((*columns, *public)))
+    require_columns(whole.columns, wanted)
+    fixed = whole.source.fixed()
+    return Private(schema, wanted, Table(fixed.frame), fixed.rows())
+
+
+@final
+@dataclass(frozen=True)
+class PartSum:
+    """A tally of rows as they stand, opened as the whole table would be."""
+
+    schema: Schema
+    read: tuple[str, ...]
+    tally: RecordSum
+
+    def __call__(self, native: Mapping[str, object], counts: NDArray[np.int64]) -> Counter[Any]:
+        return self.tally(Private(self.schema, self.read, Table(native, counts)))
 
 
 def require_columns(columns: Sequence[str], wanted: Iterable[str]) -> None:

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import marshal
+import pickle
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu._version import __version__
 from fugu.data.cells import STRANGE, plain_words
-from fugu.errors import BadTable, ColumnNotFound
+from fugu.errors import BadTable, ColumnNotFound, UsageError
 
 T = TypeVar("T")
 
 # Which rows a Spark frame has is known only when it runs; two actions may give them in another order, and for some
-# frames other ones. So whatever is looked at together is fetched by one action.
+# frames other ones. So whatever is looked at together is fetched by one action, and what several actions look at is
+# `fixed` first.
+#
+# Rows that are only counted stay there: a function of rows that adds up (`tally`) runs where they are, on different
+# rows with their numbers, and its whole numbers are added here. A task that runs twice gives the same numbers twice,
+# and Spark hands the driver one answer for each partition: retries, races and lost executors change nothing.
 #
 # Texts travel as their bytes. Spark's own equality of texts may be that of a collation, which joins "a" and "A", and
 # its texts need not be UTF-8: bytes that do not decode become U+FFFD, as in a text file, and never an error that quotes
@@ -68,7 +79,7 @@ class SparkColumns:
         def told() -> Any:
             from pyspark.sql import functions
 
-            if not self.frame._jdf.queryExecution().analyzed().deterministic():
+            if not self.deterministic:
                 return None
             own = keyed.frame[keyed.frame.columns[0]]
             text = own.cast("string")
@@ -78,6 +89,109 @@ class SparkColumns:
 
         found = asked(told)
         return found is not None and found[0] == found[1] == found[2]
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the plan draws nothing at random: rand, uuid, numbers of rows."""
+        return bool(asked(lambda: self.frame._jdf.queryExecution().analyzed().deterministic()))
+
+    def require_deterministic(self) -> None:
+        """Refuse a frame that draws at random: a second look at it, or a second attempt, would find other rows."""
+        if not self.deterministic:
+            raise UsageError(
+                "this frame draws at random (rand, uuid, numbers of rows), so it has other cells every time that it "
+                "runs; write it to a table, and release that"
+            )
+
+    def fixed(self) -> SparkColumns:
+        """The frame with the same rows whenever it runs: itself, where it selects from files; else what one run of it
+        gives, which the executors keep as long as it is used. One that draws at random is refused.
+
+        A frame that takes one of several rows (limit, dropDuplicates, first, row_number) may take another one every
+        time, and a database may have other ones: two questions would speak of two tables."""
+        self.require_deterministic()
+
+        def selects(plan: Any) -> bool:
+            kind = plan.getClass().getSimpleName()
+            if kind == "LogicalRelation":
+                return bool(plan.relation().getClass().getSimpleName() == "HadoopFsRelation")
+            below = (seq.apply(k) for seq in (plan.children(), plan.subqueries()) for k in range(seq.size()))
+            return kind in _SELECTS and all(map(selects, below))
+
+        if asked(lambda: selects(self.frame._jdf.queryExecution().analyzed())):
+            return self
+        return SparkColumns(asked(lambda: self.frame.localCheckpoint(eager=True)))
+
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(asked(self.frame.count, _NOT_COUNTED))
+
+    def tally(self, names: Sequence[str], fold: Fold) -> tuple[Counter[Any], int]:
+        """The sum of what `fold` makes of the rows in these columns, and how many rows there are.
+
+        `fold` gets different rows and how often each occurs; what it makes of the rows of a table is the sum of what it
+        makes of those of any parts of it, in whole numbers, and it has a value for every row there can be."""
+        keyed = self.keyed(names)
+        run = TallyTask(fold, tuple(names), keyed.texts)
+
+        def counted() -> Any:
+            from pyspark.sql import functions
+
+            one = functions.lit(1).cast("long")
+            if names and all(kind in _EQUAL for kind in keyed.kinds) and _repeats(keyed.frame):
+                rows = keyed.frame.groupBy(*keyed.frame.columns).agg(functions.count(one).alias("n"))
+            else:
+                rows = keyed.frame.select("*", one.alias("n"))
+            return rows.mapInArrow(run.__call__, "part int, tally binary, rows long").collect()
+
+        parts = asked(counted, _NOT_COUNTED)
+        if len({part["part"] for part in parts}) < len(parts):
+            raise BadTable("Spark told twice of one partition, so nothing was counted; this is a fault of Spark")
+        found: Counter[Any] = Counter()
+        for part in parts:
+            found.update(pickle.loads(bytes(part["tally"])))
+        return found, sum(part["rows"] for part in parts)
+
+    def different(self, name: str, spell: Spell, itself: str, absent: Collection[str]) -> bool:
+        """Whether each row has a name in this column, and each another one, once they are spelled.
+
+        Names of which each is a whole number, or one that this pattern matches and none of the `absent` words, are
+        spelled as they stand: they are compared by Spark alone. Without a pattern all of them are spelled."""
+        keyed = self.keyed((name,))
+
+        def told(frame: Any, plain: Callable[[Any], Any]) -> tuple[int, int, int]:
+            from pyspark.sql import functions
+
+            own = frame[frame.columns[0]]
+            counts = functions.count(functions.lit(1)), functions.count_distinct(own), functions.count_if(plain(own))
+            rows, distinct, found = frame.agg(*counts).collect()[0]
+            return rows, distinct, found
+
+        def as_it_stands(own: Any) -> Any:
+            text = own.cast("string")
+            return (
+                text.rlike(rf"(?i)\A(?:{itself})\z") & ~text.isin(plain_words(absent))
+                if keyed.texts
+                else own.isNotNull()
+            )
+
+        if itself and (keyed.texts or keyed.kinds[0] in _WHOLE):
+            rows, distinct, plain = asked(lambda: told(keyed.frame, as_it_stands), _NOT_COUNTED)
+            if plain == rows:
+                return distinct == rows
+        spelled = self._spelled(keyed, spell, whole=False)
+        rows, distinct, named = asked(lambda: told(spelled, lambda own: own.isNotNull()), _NOT_COUNTED)
+        return rows == distinct == named
+
+    def each(self, name: str, spell: Spell) -> Iterator[str]:
+        """The names in this column, spelled, a partition after the other."""
+        blocks = asked(self._spelled(self.keyed((name,)), spell, whole=True).toLocalIterator, _NOT_COUNTED)
+        while (block := asked(lambda: next(blocks, None), _NOT_COUNTED)) is not None:
+            yield from marshal.loads(bytes(block[0]))
+
+    def _spelled(self, keyed: ByPlace, spell: Spell, whole: bool) -> Any:
+        run = SpellTask(spell, keyed.texts, whole)
+        return asked(lambda: keyed.frame.mapInArrow(run.__call__, "name binary"))
 
     def keyed(self, names: Sequence[str]) -> ByPlace:
         """These columns by their places, since names may differ in case alone or hold dots; texts as their bytes."""
@@ -112,6 +226,108 @@ class ByPlace:
     frame: Any
     texts: frozenset[int]
     kinds: tuple[str, ...]
+
+
+Fold = Callable[[Mapping[str, object], NDArray[np.int64]], Counter[Any]]
+"""What is made of different rows and how often each occurs; it adds up over any parts of a table."""
+Spell = Callable[[object], list[str | None]]
+"""The names in a column, each in one spelling, None where there is none."""
+_NOT_COUNTED = (
+    "Spark could not count the rows ({}): its log says why. Nothing was drawn. Every executor needs fugu, of the "
+    "driver's version"
+)
+_SELECTS = frozenset(
+    ("Project", "Filter", "SubqueryAlias", "View", "LocalRelation", "OneRowRelation", "Range", "Union", "Join", "Sort",
+     "Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint")
+)  # fmt: skip
+"""Plans whose rows follow from those below them, whatever their order and their partitions."""
+_FIRST_ROWS = 10_000
+_BLOCK = 2**16
+
+
+def _repeats(frame: Any) -> bool:
+    """Whether equal rows are to be counted by Spark: not where most of the first rows are different."""
+    first = frame.limit(_FIRST_ROWS)
+    return bool(2 * first.distinct().count() <= _FIRST_ROWS)
+
+
+@contextmanager
+def on_executor(version: str, failed: str) -> Iterator[None]:
+    """What an executor does: with the fugu of the driver; and the driver prints what it is told: never a cell."""
+    if version != __version__:
+        raise RuntimeError(f"the driver runs fugu {version} and this executor {__version__}: install one")
+    try:
+        yield
+    except Exception as error:
+        raise RuntimeError(f"{failed} ({type(error).__name__})") from None
+
+
+def partition() -> int:
+    """The number of the partition that an executor works on."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class TallyTask:
+    """What an executor runs for a partition: the sum of a fold over its rows, of which the last column is a number."""
+
+    fold: Fold
+    names: tuple[str, ...]
+    texts: frozenset[int]
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """One row that tells the sum."""
+        import pyarrow as pa
+
+        found, rows = Counter[Any](), 0
+        with on_executor(self.version, "the rows could not be counted"):
+            for table in _blocks(batches):
+                counts = table.column(len(self.names)).to_numpy().astype(np.int64)
+                native = settled(table, self.texts)
+                found.update(self.fold({name: native.column(k) for k, name in enumerate(self.names)}, counts))
+                rows += int(counts.sum())
+        cells = pa.array([partition()], pa.int32()), pa.array([pickle.dumps(dict(found))]), pa.array([rows], pa.int64())
+        yield pa.RecordBatch.from_arrays(list(cells), names=["part", "tally", "rows"])
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class SpellTask:
+    """What an executor runs for the column that names people: their names, as bytes, or block by block."""
+
+    spell: Spell
+    texts: frozenset[int]
+    whole: bool
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """One row for each name, null where there is none; or one for each block of names that there are."""
+        import pyarrow as pa
+
+        with on_executor(self.version, "the names could not be read"):
+            for table in _blocks(batches):
+                names = self.spell(settled(table, self.texts).column(0))
+                coded = [None if name is None else name.encode("utf-8", "surrogatepass") for name in names]
+                cells = [marshal.dumps([name for name in names if name is not None])] if self.whole else coded
+                yield pa.RecordBatch.from_arrays([pa.array(cells, pa.binary())], names=["name"])
+
+
+def _blocks(batches: Iterable[Any]) -> Iterator[Any]:
+    """The rows of several batches as one table, so that different cells are looked at once."""
+    import pyarrow as pa
+
+    some: list[Any] = []
+    for batch in chain(batches, [None]):
+        if some and (batch is None or sum(one.num_rows for one in some) >= _BLOCK):
+            yield pa.Table.from_batches(some)
+            some = []
+        if batch is not None:
+            some.append(batch)
 
 
 _TEXTS = ("StringType", "CharType", "VarcharType")

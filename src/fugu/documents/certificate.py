@@ -26,6 +26,7 @@ from fugu.documents.promises import (
     misnamed,
     of_noise,
     secrets_named,
+    some_pairs,
     warnings_of,
 )
 from fugu.documents.reading import proving
@@ -418,8 +419,16 @@ class Certificate(Promising):
         return self.budget
 
     @property
+    def alike(self) -> str:
+        """Neighbouring answers, or the pairs that were stated, where those are not all."""
+        asked = (self.body.get("recipe") or {}).get("pairs")
+        return some_pairs((label for item in self.laws for label in item.labels), asked)
+
+    @property
     def believes(self) -> str:
-        """The reference, or laws that were given."""
+        """The reference, laws that were given, or those of the table itself."""
+        if say.holds_private_numbers(self.assumptions):
+            return say.PUBLIC_LAWS
         fitted = self.body.get("recipe") is not None or self.body.get("statistic") is not None
         return REFERENCE if fitted else "the stated laws"
 

@@ -142,6 +142,17 @@ IN_THE_BOX = (
 )
 
 
+PUBLIC_LAWS = "the laws of this table, which were declared public"
+"""Against whom such a release promises anything: there is no reference."""
+UNPUBLISHED = (
+    "no promise is published, since the noise follows from exact numbers of this table, which are withheld here; the "
+    "private part has it"
+)
+"""What is said in place of the second promise where the certificates are withheld."""
+ANSWERS = "between protected pairs of answers"
+"""The secret, where it is withheld which answers there are."""
+
+
 def holds_private_numbers(assumptions: Iterable[str]) -> bool:
     """Whether a certificate with these assumptions contains exact numbers of the private table."""
     return PRIVATE_NUMBERS in tuple(assumptions)

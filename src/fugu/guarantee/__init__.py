@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from fugu.guarantee.asks import Divergences as Divergences
     from fugu.guarantee.asks import Proof as Proof
     from fugu.guarantee.asks import Ratio as Ratio
+    from fugu.guarantee.composed import Composed as Composed
+    from fugu.guarantee.composed import compose as compose
     from fugu.guarantee.composition import independent as independent
     from fugu.guarantee.composition import weaknesses as weaknesses
     from fugu.guarantee.curve import ZCDP as ZCDP
     from fugu.guarantee.curve import Guarantee as Guarantee
     from fugu.guarantee.curve import RenyiCurve as RenyiCurve
-    from fugu.guarantee.curve import rho_of as rho_of
     from fugu.guarantee.kinds import Approx as Approx
     from fugu.guarantee.kinds import Pure as Pure
     from fugu.guarantee.kinds import Renyi as Renyi
@@ -34,5 +35,6 @@ if TYPE_CHECKING:
     from fugu.guarantee.kinds import implies as implies
     from fugu.guarantee.kinds import is_guarantee as is_guarantee
     from fugu.guarantee.kinds import pure_as_renyi as pure_as_renyi
+    from fugu.guarantee.pairs import outputs as outputs
 else:
     __getattr__ = names(__name__)

@@ -11,6 +11,7 @@ from typing import NoReturn, TypeVar
 
 from fugu.errors import BadBudget, CertificateError, NotProvable
 from fugu.guarantee.asks import Ask, check_alpha, check_delta, check_epsilon, exact, outward, plain
+from fugu.guarantee.composed import Composed
 from fugu.guarantee.kinds import (
     Approx,
     Ordered,
@@ -203,7 +204,7 @@ def _slope(one: tuple[Fraction, Fraction], two: tuple[Fraction, Fraction]) -> Fr
     return (two[1] - one[1]) / (two[0] - one[0])
 
 
-Guarantee = Pure | Approx | Renyi | RenyiCurve
+Guarantee = Pure | Approx | Renyi | RenyiCurve | Composed
 """Any guarantee. A budget is a guarantee."""
 
 
@@ -257,6 +258,11 @@ class ZCDP(RenyiCurve):
             return 0.0
         return math.inf if math.isinf(alpha) else outward(exact(self.rho) * exact(alpha))
 
+    @property
+    def zcdp(self) -> Fraction:
+        """Its own rho."""
+        return exact(self.rho)
+
     def divergence_at(self, alpha: Real) -> Real:
         """rho alpha, exactly."""
         if self.rho == 0:
@@ -269,7 +275,7 @@ class ZCDP(RenyiCurve):
 
     def implied_by(self, other: Ordered) -> bool:
         """By a rho that is no larger, or by a pure epsilon; a few listed orders say nothing of the others."""
-        found = rho_of(other)
+        found = other.zcdp
         return found is not None and found <= exact(self.rho)
 
     def to_json(self) -> Json:
@@ -325,30 +331,26 @@ class ZCDP(RenyiCurve):
         return {1 + apart * k: exact(self.rho) * (1 + apart * k) for k in _AROUND}
 
 
-def rho_of(guarantee: Ordered) -> Fraction | None:
-    """The zCDP that a guarantee implies at all orders: its own rho, or epsilon^2 / 2; None where it implies none."""
-    if isinstance(guarantee, ZCDP):
-        return exact(guarantee.rho)
-    epsilon = math.inf if guarantee.delta else guarantee.divergence_at(math.inf)
-    return None if math.isinf(epsilon) else exact(epsilon) ** 2 / 2
-
-
 _FIELDS = {
     Pure: ("epsilon",),
     Approx: ("epsilon", "delta"),
     Renyi: ("alpha", "epsilon", "delta"),
     RenyiCurve: ("delta",),
     ZCDP: ("rho",),
+    Composed: (),
 }
 _SINGLE = {kind.__name__: kind for kind in (Pure, Approx, Renyi, ZCDP)}
 
 
 def budget_json(budget: Guarantee) -> dict[str, str]:
-    """A guarantee with exact numbers; the orders of a Rényi curve as "alpha: epsilon, alpha: epsilon"."""
+    """A guarantee with exact numbers; the orders of a Rényi curve as "alpha: epsilon, alpha: epsilon", what is composed
+    as "count x pair; count x pair"."""
     fields = {name: _text(getattr(budget, name)) for name in _FIELDS[type(budget)]}
     if len(fields) == 1 and "delta" in fields:
         orders = ((("inf" if math.isinf(a) else _text(a)), _text(e)) for a, e in budget.orders)
         fields["epsilons"] = ", ".join(f"{a}: {e}" for a, e in orders)
+    if isinstance(budget, Composed):
+        fields["parts"] = budget.text
     return {"kind": type(budget).__name__, **fields}
 
 
@@ -358,6 +360,8 @@ def budget_from(found: dict[str, str]) -> Guarantee:
         listed = [point.split(": ") for point in found["epsilons"].split(", ")]
         orders = {math.inf if a == "inf" else _number(a): _number(e) for a, e in listed}
         return RenyiCurve(orders, _number(found["delta"]))
+    if found["kind"] == Composed.__name__:
+        return Composed.read(found["parts"])
     numbers = {k: _number(v) for k, v in found.items() if k != "kind"}
     return _SINGLE[found["kind"]](**numbers)
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from flint import arb
 
     from fugu.guarantee.curve import Guarantee
-from typing import TYPE_CHECKING
 
 
 def balle(alpha: Real, epsilon: Real, delta: Real) -> float:
@@ -165,6 +164,13 @@ class Ordered(Shown):
             return self.epsilon
         found = pure_as_renyi(exact(self.epsilon), exact(alpha))
         return min(self.epsilon, Fraction(found), key=exact) if math.isfinite(found) else self.epsilon
+
+    @property
+    def zcdp(self) -> Fraction | None:
+        """The rho of zero-concentrated privacy that it implies at all orders: epsilon^2 / 2; None where it implies
+        none."""
+        epsilon = math.inf if self.delta else self.divergence_at(math.inf)
+        return None if math.isinf(epsilon) else exact(epsilon) ** 2 / 2
 
     def epsilon_at(self, delta: Real) -> Real:
         """The least epsilon proved for every event up to `delta`, or inf."""

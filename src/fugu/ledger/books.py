@@ -24,8 +24,8 @@ from fugu.ledger import events, log
 from fugu.ledger.accountant import Charges, Terms, against_anybody, over_shared, total
 from fugu.ledger.charge import LAW, Charge
 from fugu.ledger.charge import left as left_of
-from fugu.ledger.events import CHARGED, SETTLED, Registered
-from fugu.ledger.fingerprint import Tokens, beyond_chance, largest, memberships, within
+from fugu.ledger.events import CHARGED, SETTLED, Registered, StoredSet
+from fugu.ledger.gathering import Bits, Increasing, Words, aligned, beyond_chance, largest, memberships, within
 from fugu.ledger.keys import Place
 from fugu.ledger.store import Books, LockedView
 from fugu.numbers.exact import Real
@@ -65,6 +65,7 @@ class Standing:
     cap: Fraction | None
     charges: tuple[Charges, ...]
     worth: Guarantee | None
+    told: bool = False
 
     @staticmethod
     def of(view: LockedView, name: str) -> Standing:
@@ -81,20 +82,20 @@ class Standing:
 
     def described(self) -> Standing:
         """The same to be told and not held against anything: what was granted is granted, in whatever order."""
-        return replace(self, charges=tuple(replace(c, planned=True) for c in self.charges))
+        return replace(self, told=True)
 
     def promise(self, rest: Sequence[Charges]) -> Guarantee:
         """What its own charges and the rest promise together about a person, under its belief."""
         everything = [*self.charges, *rest]
         if self.known.prior is not None and not self.known.records and rest:
             raise NotComposable(
-                f"data set {self.name!r} was charged under a belief about more than independent records, and people of "
-                "this table are in it: what its releases and others say together of a person is not known",
-                f"release from tables of other people; if these are other people than those of {self.name!r}, say so "
-                "(other_people=, --other-people)",
+                f"data set {self.name!r} is charged under a belief about more than independent records, and its people "
+                "are in other data sets that were charged: what all of them say together of a person is not known",
+                "release from tables of other people; if people of the same names are others, say so (other_people=, "
+                "--other-people)",
             )
         if self.known.prior is None or self.plain(rest):
-            return total(everything, Terms(self.budget, None, self.known.entries))
+            return total(everything, Terms(self.budget, None, self.known.entries, told=self.told))
         return Pure(plain(exact(self.worth.epsilon if self.worth is not None else 0) + epsilons(rest)))
 
     def plain(self, rest: Sequence[Charges]) -> bool:
@@ -218,7 +219,7 @@ class Shared:
     name: str
     _seen: object = None
     _groups: list[frozenset[str]] = field(default_factory=list)
-    _sets: dict[str, Tokens] = field(default_factory=dict)
+    _sets: dict[str, Words] = field(default_factory=dict)
 
     def others(self, view: LockedView) -> list[list[Standing]]:
         """Each largest combination of other data sets that hold one person of this one, those to which something was
@@ -230,34 +231,41 @@ class Shared:
         return [charged for group in groups if (charged := [one for one in group if one.charges])]
 
     def _looked_up(self, view: LockedView) -> list[frozenset[str]]:
-        sets = view.state.sets
-        own = sets[self.name]
-        people, linked = {}, set()
-        mine = self._union(view, own)
-        for name, known in sets.items():
-            if name == self.name:
-                continue
-            words = view.state.words(self.name, name)
-            both = mine[within(mine, self._union(view, known))]
-            for here, there in words:  # other people, if both were there when it was said
-                told = within(both, self._union(view, own, here)) & within(both, self._union(view, known, there))
-                both = both[~told]
-            rows = [(a, b) for a in own.rows for b in known.rows if not any(a[0] in x and b[0] in y for x, y in words)]
-            if len(both):
-                people[name] = both
-            elif any(beyond_chance(self._read(view, a), self._read(view, b)) for a, b in rows):
+        own = view.state.sets[self.name]
+        others = {name: known for name, known in view.state.sets.items() if name != self.name}
+        words = {name: view.state.words(self.name, name) for name in others}
+        held = dict.fromkeys(held for known in (own, *others.values()) for held in known.people) if others else {}
+        groups, linked = {frozenset[str]()}, set()
+        for part in aligned([self._read(view, each) for each in held]):
+            sets = {digest: bits for (digest, *_), bits in zip(held, part, strict=True)}
+            mine, people = _union(sets, own), {}
+            for name, known in others.items():
+                both = mine[within(mine, _union(sets, known))]
+                for here, there in words[name]:  # other people, if both were there when it was said
+                    both = both[~(within(both, _union(sets, own, here)) & within(both, _union(sets, known, there)))]
+                if len(both):
+                    people[name] = both
+            groups.update(memberships(mine, people))
+        for name in others.keys() - frozenset[str]().union(*groups):
+            rows = [(a, b) for a in own.rows for b in others[name].rows
+                    if not any(a[0] in x and b[0] in y for x, y in words[name])]  # fmt: skip
+            if any(beyond_chance(self._read(view, a), self._read(view, b)) for a, b in rows):
                 linked.add(name)
-        return largest(group | linked for group in memberships(mine, people))
+        return largest(group | linked for group in groups)
 
-    def _union(self, view: LockedView, known: Registered, only: tuple[str, ...] | None = None) -> Tokens:
-        """The people of a data set, or of those of its sets that are named."""
-        sets = [self._read(view, held) for held in known.people if only is None or held[0] in only]
-        return reduce(np.union1d, sets, np.empty(0, np.uint64))
-
-    def _read(self, view: LockedView, held: tuple[str, int, int]) -> Tokens:
+    def _read(self, view: LockedView, held: StoredSet) -> Increasing:
+        """A stored set; a little one is read once."""
+        if held[2] > log.LARGE:
+            return view.stored(held)
         if held[0] not in self._sets:
-            self._sets[held[0]] = view.stored(held)
+            self._sets[held[0]] = Words.of(np.concatenate(list(view.stored(held).each())))
         return self._sets[held[0]]
+
+
+def _union(sets: Mapping[str, Bits], known: Registered, only: tuple[str, ...] | None = None) -> Bits:
+    """The people of a data set, or of those of its sets that are named."""
+    named = [sets[digest] for digest, *_ in known.people if only is None or digest in only]
+    return reduce(np.union1d, named, np.empty(0, np.uint64))
 
 
 @dataclass(frozen=True)
@@ -415,7 +423,7 @@ def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:
     each: dict[str, list[Entry]] = defaultdict(list)
     for entry in requests:
         each[entry.data].append(entry)
-    read: dict[str, Tokens] = {}
+    read: dict[str, Words] = {}
     found = []
     for name in sorted(view.state.sets):
         alone = _account(Standing.of(view, name), each[name])
@@ -434,14 +442,13 @@ def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:
 def _account(own: Standing, requests: list[Entry]) -> Account:
     """Of one data set alone."""
     tied = own.known.prior is not None
-    charges = own.described().charges if tied else own.charges  # what was granted is granted
     charged = [entry for entry in requests if entry.state in CHARGED]
     worth, spent, why = charged[-1].worth if charged and tied else None, None, ""
     try:
-        spent = total(charges, Terms(own.budget, None, own.known.entries))
-        if not tied or not charges or own.by_law or spent == Pure(0):
+        spent = total(own.charges, Terms(own.budget, None, own.known.entries, told=tied))  # granted is granted
+        if not tied or not own.charges or own.by_law or spent == Pure(0):
             worth = spent
     except NotProvable as error:
         why = f"needs the data set's prior ({error})" if worth is None else f"{worth!r} under its prior"
     rest, asked = None if worth is None else left_of(worth, own.budget), Counter(entry.state for entry in requests)
-    return Account(own, worth, rest, spent, why, against_anybody(charges), asked=dict(asked))
+    return Account(own, worth, rest, spent, why, against_anybody(own.charges), asked=dict(asked))

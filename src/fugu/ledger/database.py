@@ -261,11 +261,13 @@ class StoredRows:
             for start, parts in joined
         )
 
-    def append(self, known: Log, content: bytes, head: str, checkpoint: bool, step: Callable[[str], None]) -> None:
+    def append(
+        self, known: Log, content: Iterable[bytes], head: str, checkpoint: bool, step: Callable[[str], None]
+    ) -> None:
         """Commit the event with the row that says where the last one ends. `checkpoint` is read off the event."""
         del checkpoint
         step("written")
-        self._lease.run("SELECT fugu.append(%s, %b)", (known.end, content))
+        self._lease.run("SELECT fugu.append(%s, %b)", (known.end, b"".join(content)))
         step("sent")
         if not self._lease.end("COMMIT", doubtful=True) and not self._store.holds(known.end, head, self._end):
             raise Lost

@@ -176,6 +176,8 @@ def merged(counts: Iterable[int], own: int) -> int:
 RESERVED, SETTLED, FAILED, REFUSED = "reserved", "settled", "failed", "refused"
 CHARGED = (RESERVED, SETTLED, FAILED)
 """States in which the charge counts: a failed or crashed evaluation may have shown something of the data."""
+CHACHA = 5
+"""The first format with these digests: which one a ledger was begun in says its first event."""
 StoredSet = tuple[str, int, int]
 """A stored set: its SHA-256, and where in the file it lies."""
 
@@ -268,6 +270,8 @@ class State:
     """The SHA-256 of the key; None for a file that was made without one."""
     plain: bool = False
     """Whether it was made without a key: the marks of those days are plain digests."""
+    chacha: bool = False
+    """Whether people and rows are digested as since format 5 (`gathering`)."""
     doubtful: dict[int, str] = field(default_factory=dict)
     """Events that repeat what stands already, by number, until a `repair` accepts them: a process of version 0.3 that
     was interrupted while it read wrote such. Each counts as much as it may have meant: a charge once more."""
@@ -288,6 +292,7 @@ class State:
             "key": self.key,
             "commitment": self.commitment,
             "plain": self.plain,
+            "chacha": self.chacha,
             "doubtful": {str(seq): kind for seq, kind in self.doubtful.items()},
         }
         return {name: table for name, table in tables.items() if table}
@@ -301,6 +306,7 @@ class State:
             key=_tuples(body.get("key")),
             commitment=body.get("commitment"),
             plain=bool(body.get("plain")),
+            chacha=bool(body.get("chacha")),
             doubtful={int(seq): str(kind) for seq, kind in body.get("doubtful", {}).items()},
         )
 
@@ -335,6 +341,7 @@ class State:
                 self.key = event.attached
                 known = body.get("commitment", body.get("key"))
                 self.commitment, self.plain = None if known is None else str(known), known is None
+                self.chacha = int(body.get("schema", 0)) >= CHACHA
             case "register":
                 self._register(event, body)
             case "identify":

@@ -166,15 +166,20 @@ class OpenFile:
         """Whether these bytes still stand where each of them begins."""
         return all(log.at(self.fd, start, len(seen)) == seen for start, seen in pieces)
 
-    def append(self, known: Log, content: bytes, head: str, checkpoint: bool, step: Callable[[str], None]) -> None:
+    def append(
+        self, known: Log, content: Iterable[bytes], head: str, checkpoint: bool, step: Callable[[str], None]
+    ) -> None:
         """Write the event behind the last one, sync it, then say in a slot that it is there."""
-        if log.start_of(self)[1] != log.FORMAT:  # before an event that older versions do not know
-            log.put(self.fd, 0, log.header(known.base))
+        if log.start_of(self)[1] < log.KEYED:  # before an event that older versions do not know
+            log.put(self.fd, 0, log.header(known.base, log.KEYED))
             _sync(self.fd)
         step("written")
         try:
             os.ftruncate(self.fd, known.end)  # what a crash left there was never granted
-            log.put(self.fd, known.end, content)
+            end = known.end
+            for piece in content:
+                log.put(self.fd, end, piece)
+                end += len(piece)
             _sync(self.fd)
         except BaseException:
             with suppress(OSError):
@@ -186,8 +191,8 @@ class OpenFile:
         log.put(self.fd, known.base + seq % 2 * BLOCK, log.slot(seq, head, place))
 
     def blank(self, place: tuple[int, int], byte: bytes) -> None:
-        """Write over an attached text; the file is then of the present format."""
-        log.put(self.fd, 0, log.header(log.start_of(self)[0]))
+        """Write over an attached text; the file is then of a format that has no key inside."""
+        log.put(self.fd, 0, log.header(log.start_of(self)[0], log.KEYED))
         log.put(self.fd, place[0], byte * place[1])
         _sync(self.fd)
 

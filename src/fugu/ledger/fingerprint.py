@@ -1,15 +1,13 @@
-"""What makes two data sets the same one: digests of content, and keyed digests of the people in a table."""
+"""What makes two data sets the same one: digests of content, and who is in it."""
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import hashlib
 import hmac
 import json
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -24,13 +22,9 @@ from fugu.data.cells import is_missing
 from fugu.data.column import Column, Raw, column_digest
 from fugu.data.frame import FrameLike, Table, framed
 from fugu.errors import BadTable, UsageError
-from fugu.ledger import events
-from fugu.ledger.gathering import Bits, Words
+from fugu.ledger.gathering import FEWEST, Bits, People, Words, digested, encoded, keyed_words, text_bits
 from fugu.numbers.checks import is_row
 from fugu.scenario.query import person_of
-
-Tokens = NDArray[np.uint64]
-"""Sorted digests; those of rows with repeats."""
 
 
 def fingerprint(data: Any) -> str:
@@ -57,37 +51,56 @@ class Marks:
     """What data is recognised by: digests, each with words for what it is a digest of; any one in common is enough.
 
     `earlier` gives what version 0.1 would have stored for this data; it is asked only where such a ledger is met.
-    `persons`: who is in it, in one spelling, None where no column says so. `rows`: 64 bits of each row."""
+    `persons`: who is in it, None where no column says so. `rows`: 64 bits of each row."""
 
     named: Mapping[str, str]
     earlier: Callable[[], Mapping[str, str]] = dict
-    persons: Iterable[str] | None = field(default=None, repr=False)
-    rows: Bits | None = field(default=None, compare=False, repr=False)
-    _under: dict[str, Keyed] = field(default_factory=dict, init=False, compare=False, repr=False)
+    persons: People | None = field(default=None, compare=False, repr=False)
+    rows: Words | None = field(default=None, compare=False, repr=False)
+    _under: dict[tuple[str, bool], Keyed] = field(default_factory=dict, init=False, compare=False, repr=False)
 
-    def under(self, key: str) -> Keyed:
+    def under(self, key: str, early: bool) -> Keyed:
         """What is stored of the data: marks, people and rows under the key; rows only where there are enough to tell.
-        It is worked out once."""
-        if key not in self._under:
-            who = self.persons
-            once = dict.fromkeys(who) if isinstance(who, tuple) else who or ()  # else each comes once
-            people = None if who is None else digested(key, (f"person {person}".encode() for person in once))
-            rows = None if self.rows is None or len(self.rows) < FEWEST else digested(key, _told(self.rows))
+        It is worked out once. `early`: as ledgers of formats up to 4 have it."""
+        if (key, early) not in self._under:
+            who, what = self.persons, None if self.rows is None or len(self.rows) < FEWEST else self.rows
+            if early:
+                people = None if who is None else digested(key, (f"person {name}".encode() for name in {*who}))
+                rows = None if what is None else digested(key, (b"row " + bits for bits in _each(what)))
+            else:
+                people = None if who is None else keyed_words(key, "person", (values for values, _ in who.bits))
+                rows = None if what is None else keyed_words(key, "row", what.each())
             named = {keyed(key, digest): what for digest, what in self.named.items()}
-            stored = (None if x is None else events.sha256(encoded(x)) for x in (people, rows))
-            self._under[key] = Keyed(named, people, rows, *stored)
-        return self._under[key]
+            self._under[key, early] = Keyed(named, people, rows, early)
+        return self._under[key, early]
+
+
+def _each(rows: Words) -> Iterator[bytes]:
+    for block in rows.each():
+        text = block.astype("<u8").tobytes()
+        yield from (text[k : k + 8] for k in range(0, len(text), 8))
 
 
 @dataclass(frozen=True, eq=False)
 class Keyed:
-    """The same under the key of a ledger: what is stored. `who` and `what` are the digests of `people` and `rows`."""
+    """The same under the key of a ledger: what is stored."""
 
     marks: Mapping[str, str]
-    people: Tokens | None = None
-    rows: Tokens | None = None
-    who: str | None = None
-    what: str | None = None
+    people: Words | None = None
+    rows: Words | None = None
+    early: bool = False
+
+    @cached_property
+    def stored(self) -> dict[str, str]:
+        """The digests of the sets that there are, of `people` and of `rows`."""
+        found = {}
+        for kind, words in (("people", self.people), ("rows", self.rows)):
+            if words is not None:
+                digest = hashlib.sha256()
+                for piece in encoded(words, self.early)[1]:
+                    digest.update(piece)
+                found[kind] = digest.hexdigest()
+        return found
 
 
 COLUMN = "its column"
@@ -104,7 +117,7 @@ def marks_of(data: Recognised | None, people: Sequence[object] | None = None) ->
         found = data
     else:
         found = fingerprints(data)
-    return found if people is None else replace(found or Marks({}), persons=spelled(people))
+    return found if people is None else replace(found or Marks({}), persons=People.of(spelled(people)))
 
 
 def fingerprints(table: Any, persons: Sequence[object] | None = None) -> Marks:
@@ -115,13 +128,11 @@ def fingerprints(table: Any, persons: Sequence[object] | None = None) -> Marks:
     changed, by every wide column that has none of them."""
     columns, gathered = columns_of(table), Gathered()
     gathered.add(columns)
-    return gathered.marks(spelled(persons), lambda: earlier_marks(columns))
+    return gathered.marks(None if persons is None else People.of(spelled(persons)), lambda: earlier_marks(columns))
 
 
-def spelled(persons: Sequence[object] | None) -> tuple[str, ...] | None:
+def spelled(persons: Sequence[object]) -> tuple[str, ...]:
     """Who is in the data, each in one spelling; a missing name is nobody's, and refused."""
-    if persons is None:
-        return None
     if isinstance(persons, str | bytes) or any(is_missing(cell) for cell in persons):
         raise UsageError("the column that names the person is a list of cells, none of them missing")
     return tuple(map(person_of, persons))
@@ -196,113 +207,6 @@ def _stated(found: Any) -> list[str]:
     return sorted(set(vars(found)) - derived)
 
 
-# Who is in a table, as keyed digests: which tables hold the same people, and which people are in which of them.
-#
-# A person is 64 bits: the first 8 bytes of HMAC-SHA-256 of the cell that names them, in one spelling (`fugu.scenario.
-# query.person_of`: "007", 7, 7.0 and " 7" are one person), under the key of the ledger. Two of N people have the same
-# bits with probability at most N^2 / 2^65 (a million: 3e-8), and then count as one person: more is refused, never less.
-#
-# Without a column that names the person, rows stand for people: 64 bits of each whole row, under the key as well. Two
-# tables then share people if they share rows beyond chance (`beyond_chance`).
-
-
-FEWEST = 30
-"""With fewer rows than this no table is recognised by them."""
-_CHANCE = Fraction(1, 10**9)
-"""How likely two tables of other people are taken for tables of the same people, at most."""
-
-
-_WIDTH = 64
-"""Bytes of a block of SHA-256."""
-
-
-def digested(key: str, items: Iterable[bytes]) -> Tokens:
-    """The digests of people or rows under the key (HMAC-SHA-256), sorted; the key is taken in once for all of them."""
-    secret = key.encode()
-    block = (secret if len(secret) <= _WIDTH else hashlib.sha256(secret).digest()).ljust(_WIDTH, b"\0")
-    inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in block)) for pad in (0x36, 0x5C))  # RFC 2104
-
-    def digest(item: bytes) -> bytes:
-        inside, outside = inner.copy(), outer.copy()
-        inside.update(item)
-        outside.update(inside.digest())
-        return outside.digest()[:8]
-
-    cut = b"".join(map(digest, items))
-    return np.sort(np.frombuffer(cut, dtype="<u8").astype(np.uint64))
-
-
-def _told(rows: Bits) -> Iterator[bytes]:
-    """What is digested of each row."""
-    for start in range(0, len(rows), _SOME):
-        text = rows[start : start + _SOME].astype("<u8").tobytes()
-        yield from (b"row " + text[k : k + 8] for k in range(0, len(text), 8))
-
-
-_SOME = 2**16
-
-
-def encoded(tokens: Tokens) -> str:
-    """As text, for a ledger."""
-    return base64.b64encode(tokens.astype("<u8").tobytes()).decode()
-
-
-def decoded(text: bytes) -> Tokens:
-    """What `encoded` wrote."""
-    return np.frombuffer(base64.b64decode(text), dtype="<u8").astype(np.uint64)
-
-
-def within(tokens: Tokens, others: Tokens) -> NDArray[np.bool_]:
-    """Which of these tokens are among the others."""
-    if not len(others):
-        return np.zeros(len(tokens), dtype=bool)
-    place = np.minimum(np.searchsorted(others, tokens), len(others) - 1)
-    return np.asarray(others[place] == tokens)
-
-
-def memberships(own: Tokens, others: Mapping[str, Tokens]) -> list[frozenset[str]]:
-    """For the people of one table: in which other tables they are, each largest combination once.
-
-    Sums over tables only grow with the tables, so whoever fits in the largest combinations fits in all. The people are
-    told apart by one table after the other, so the work is that of sorting them once for each."""
-    codes = np.zeros(len(own), dtype=np.int64)
-    named: list[frozenset[str]] = [frozenset()]
-    for name, tokens in others.items():
-        inside = within(own, tokens)
-        if inside.any():
-            distinct, codes = np.unique(2 * codes + inside, return_inverse=True)
-            named = [named[code // 2] | ({name} if code % 2 else set()) for code in distinct.tolist()]
-    return largest(named)
-
-
-def largest(named: Iterable[frozenset[str]]) -> list[frozenset[str]]:
-    """Those that are part of no other."""
-    distinct = sorted(set(named), key=len, reverse=True)
-    return [one for k, one in enumerate(distinct) if not any(one < other for other in distinct[:k])]
-
-
-def beyond_chance(rows: Tokens, others: Tokens) -> bool:
-    """Whether two tables share more rows than tables of other people do, whatever the laws of their rows are.
-
-    Count the distinct rows that occur exactly twice in both tables together: d of them, c of which once in each. Let
-    rows come independently of each other, at their own rates a in the one table and b in the other. Of a row that
-    occurs twice, both are in different tables with probability 2ab / (a + b)^2 <= 1/2; so c exceeds what a fair coin
-    gives in d throws with probability at most P(Bin(d, 1/2) >= c). Shared beyond chance: this is below 1e-9. Thirty
-    rows in common are enough where none repeats; rows of few values repeat everywhere and decide nothing."""
-    distinct, count = np.unique(rows, return_counts=True)
-    further, again = np.unique(others, return_counts=True)
-    common = within(distinct, further)
-    place = np.searchsorted(further, distinct[common])
-    across = int(np.count_nonzero((count[common] == 1) & (again[place] == 1)))
-    alone = np.count_nonzero((count == 2) & ~common) + np.count_nonzero((again == 2) & ~within(further, distinct))
-    throws = across + int(alone)
-    if 2 * across <= throws:
-        return False
-    if throws > 2000:  # a bound above it (Hoeffding 1963)
-        return math.exp(-2 * (across - throws / 2) ** 2 / throws) < _CHANCE
-    return Fraction(sum(math.comb(throws, k) for k in range(across, throws + 1)), 2**throws) < _CHANCE
-
-
 # Digests of a table that do not depend on how it came: its order, its file, the types its columns were read with.
 #
 # Every cell becomes 64 bits: a number by its nearest double, whether it came as 1, 1.0, "1" or "1.00"; a text by its
@@ -317,8 +221,6 @@ _MISSING = np.uint64(0x9AE16A3B2F90404F)
 _SHORT = dict.fromkeys(("", "na", "n/a", "null", "none", "nat", "<na>"), "") | {"true": "true", "false": "false"}
 """A list of its own: files that are written already recognise tables by it, whatever words readers learn to skip."""
 _MIDNIGHT = re.compile(r"[T ]00:00(:00(\.0+)?)?$")
-_NAMES = re.compile(r"(?:(?:[a-eghj-mo-su-z][a-z0-9]*|[ft][a-z0-9]{5,})\n)*", re.ASCII | re.IGNORECASE)
-"""Lines of letters and digits that are no number, no word for a missing cell and no time: texts as they are."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
 
 
@@ -336,11 +238,9 @@ def columns_of(data: Any) -> Mapping[str, Any]:
     return {str(name): data[name] for name in data.columns} if hasattr(data, "columns") else {"": data}
 
 
-def rows_digest(rows: Bits | None) -> str | None:
-    """The digest of all rows together, in whatever order they are."""
-    if rows is None or not len(rows):
-        return None
-    return hashlib.sha256(b"fugu rows\n" + np.sort(rows).astype("<u8").tobytes()).hexdigest()
+def rows_digest(rows: Words) -> str | None:
+    """The digest of all rows together, in whatever order they came; None where there are none."""
+    return rows.digest(b"fugu rows\n")[0] if len(rows) else None
 
 
 @final
@@ -348,7 +248,8 @@ class Gathered:
     """What a table is recognised by, from its rows in any number of batches: neither these nor their order show."""
 
     def __init__(self) -> None:
-        self._rows: list[Bits] = []
+        self.rows = Words()
+        """Each row as 64 bits."""
         self._columns: dict[str, Words] = {}
 
     def add(self, columns: Mapping[str, Any]) -> None:
@@ -364,20 +265,15 @@ class Gathered:
             rows = part if rows is None or len(rows) != len(part) else rows + part
             self._columns.setdefault(name, Words()).add(bits)
         if rows is not None:
-            self._rows.append(rows)
-
-    @cached_property
-    def rows(self) -> Bits | None:
-        """Each row as 64 bits."""
-        return np.concatenate(self._rows) if self._rows else None
+            self.rows.add(rows)
 
     def wide(self) -> dict[str, str]:
         """The digest of each column with more than 64 distinct values."""
         told = {name: words.digest(b"fugu column\n") for name, words in self._columns.items()}
         return {name: digest for name, (digest, different) in told.items() if different > WIDE}
 
-    def marks(self, persons: Iterable[str] | None, earlier: Callable[[], Mapping[str, str]]) -> Marks:
-        """The marks of all rows so far; `persons`: who is in them, in one spelling each."""
+    def marks(self, persons: People | None, earlier: Callable[[], Mapping[str, str]]) -> Marks:
+        """The marks of all rows so far; `persons`: who is in them."""
         rows = rows_digest(self.rows)
         named = {} if rows is None else {rows: "its rows are the same"}
         named |= {
@@ -397,7 +293,7 @@ def cells(column: Any) -> Bits:
         if column.array is None:
             found, codes = column.factors()
             if column not in _SEEN:
-                _SEEN[column] = _of_objects(found)
+                _SEEN[column] = text_bits(found) if column.plain else _of_objects(found)
             return _SEEN[column][codes] if found else np.zeros(0, dtype=np.uint64)
         column = np.ma.array(column.array, mask=np.asarray(column.masked))
     values, gone = _array(column)
@@ -418,6 +314,11 @@ def cells(column: Any) -> Bits:
     if gone is not None:
         bits[gone] = _MISSING
     return bits
+
+
+def name_bits(names: list[str], raw: Raw) -> Bits:
+    """64 bits of each name of people, in one spelling; `raw`: the column as it stands, where the cells may be they."""
+    return _SEEN[raw] if raw in _SEEN and raw.plain and raw.cells == names else text_bits(names)
 
 
 def _array(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
@@ -449,9 +350,6 @@ def _of_objects(items: list[Any]) -> Bits:
 
 
 def _of_items(items: list[Any]) -> Bits:
-    if all(type(item) is str for item in items) and _NAMES.fullmatch("\n".join(items) + "\n"):  # as they are
-        told = b"".join([hashlib.blake2b(item.encode(), digest_size=8).digest() for item in items])
-        return np.frombuffer(told, dtype="<u8").astype(np.uint64)
     numbers: list[float] = [np.nan] * len(items)
     texts: dict[int, int] = {}
     for k, item in enumerate(items):

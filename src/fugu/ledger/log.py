@@ -35,10 +35,14 @@ from fugu.ledger.events import ENTRY, Event, IndexTable, Request, State, key_of
 # Where these bytes lie is a `Medium`: a file (`file`), or rows of a database that read as one (`database`).
 
 
-FORMAT = 4
-FORMATS = (3, 4)
+FORMAT = 5
+FORMATS = (3, 4, 5)
 """Those that are read: since 4 the key is a file of its own, and there are checkpoints. Version 0.3 must not take
-events in that it does not know, so a file that it wrote becomes one of 4 before the first such event."""
+events in that it does not know, so a file that it wrote becomes one of 4 before the first such event. Since 5 people
+and rows have other digests (`gathering`): those of a ledger are all of one kind, of which its first event says the
+format, so one that was begun before stays as it is."""
+KEYED = 4
+"""The first of which the key is a file of its own."""
 BLOCK = 512
 BLANK = b"-"
 """What is written over a key that was moved out of the file."""
@@ -48,7 +52,8 @@ _SLOT = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})(?: (\d{1,18}))? [0-9a-f]{64} +\n
 _LINE = re.compile(rb"([0-9a-f]{64}) (\d{1,12}) (\[.*\])\n")
 _LONGEST_LINE = 1 << 24
 _AHEAD = 1 << 16
-_LARGE = 1 << 16
+_PIECE = 1 << 20
+LARGE = 1 << 16
 """Attached texts beyond this are read when they are asked for, and by `verify`; not at every charge."""
 
 Slot = tuple[int, str, int]
@@ -63,7 +68,9 @@ class Medium(Protocol):
     def same(self, pieces: Iterable[tuple[int, bytes]]) -> bool:
         """Whether these bytes still stand where each of them begins."""
 
-    def append(self, known: Log, content: bytes, head: str, checkpoint: bool, step: Callable[[str], None]) -> None:
+    def append(
+        self, known: Log, content: Iterable[bytes], head: str, checkpoint: bool, step: Callable[[str], None]
+    ) -> None:
         """Put one more event, of this hash, behind those that are known: on disk when this returns, or not at all."""
 
     def blank(self, place: tuple[int, int], byte: bytes) -> None:
@@ -241,16 +248,19 @@ def _next(file: BinaryIO, start: int, seq: int, previous: str, deep: bool) -> tu
         return None
     if not length:
         return event, line, after
-    text = b""
-    if deep or length <= _LARGE:
-        text = file.read(length)
-        if hashlib.sha256(text).hexdigest() != proof and not (seq == 1 and BLANK in text):
+    text, found = b"", hashlib.sha256()
+    if deep or length <= LARGE:
+        for left in range(length, 0, -_PIECE):
+            found.update(text := file.read(min(left, _PIECE)))
+            if not text:
+                break
+        if found.hexdigest() != proof and not (seq == 1 and BLANK in text):
             return None
     else:
         file.seek(length, os.SEEK_CUR)
     if file.read(1) != b"\n":
         return None
-    seen = line + text + b"\n" if length <= _LARGE else line
+    seen = line + text + b"\n" if length <= LARGE else line
     return replace(event, attached=(after, length)), seen, after + length + 1
 
 
@@ -303,10 +313,10 @@ def start_of(medium: Medium) -> tuple[int, int]:
     return int(parts[2]), int(parts[1])
 
 
-def header(base: int) -> bytes:
+def header(base: int, form: int = FORMAT) -> bytes:
     """The first block of a file."""
     told = (
-        f"fugu ledger {FORMAT}\nlog at byte {base}\n\n"
+        f"fugu ledger {form}\nlog at byte {base}\n\n"
         "What was spent on which data, written by fugu and read by `fugu ledger show`. Every line below\n"
         "holds the hash of the one before it: an edited ledger is a broken one. Copy it whole, and keep one.\n"
     )
@@ -335,9 +345,16 @@ def record(
     seq: int, previous: str, kind: str, body: str, attached: str | bytes = "", when: str = ""
 ) -> tuple[bytes, str]:
     """The bytes of an event and its hash."""
+    more = attached if isinstance(attached, bytes) else attached.encode()
+    found, head = line(seq, previous, kind, body, len(more), when)
+    return found + (more + b"\n" if more else b""), head
+
+
+def line(seq: int, previous: str, kind: str, body: str, length: int, when: str = "") -> tuple[bytes, str]:
+    """The line of an event to which so many bytes are attached, and its hash."""
     text = events.stated(seq, when or datetime.now(UTC).isoformat(timespec="milliseconds"), kind, body, previous)
-    found, more = events.sha256(text), attached if isinstance(attached, bytes) else attached.encode()
-    return f"{found} {len(more)} {text}\n".encode() + (more + b"\n" if more else b""), found
+    head = events.sha256(text)
+    return f"{head} {length} {text}\n".encode(), head
 
 
 def at(fd: int, start: int, length: int) -> bytes:

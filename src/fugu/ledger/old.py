@@ -40,7 +40,7 @@ def migrate(fd: int, path: Path, timeout: float) -> None:
         base = -(-os.fstat(fd).st_size // _PAGE) * _PAGE
         log.put(fd, base, _converted(db, version, moved=True))
         os.fsync(fd)
-        log.put(fd, 0, log.header(base))
+        log.put(fd, 0, log.header(base, log.KEYED))
         os.fsync(fd)
     with suppress(OSError):
         path.with_name(path.name + "-claims").unlink()
@@ -60,7 +60,7 @@ def copy_of(fd: int, path: Path) -> Iterator[int]:
         with suppress(FileNotFoundError):
             shutil.copyfile(beside, copy.with_name(copy.name + "-wal"))
         with _named(path), closing(sqlite3.connect(copy, isolation_level=None)) as db:
-            content = log.header(BLOCK) + _converted(db, _check_kind(db, path), moved=False)
+            content = log.header(BLOCK, log.KEYED) + _converted(db, _check_kind(db, path), moved=False)
         with open(Path(folder) / "log", "w+b") as new:
             new.write(content)
             new.flush()
@@ -129,7 +129,7 @@ def _converted(db: sqlite3.Connection, version: int, *, moved: bool) -> bytes:
     _compare(db, state, version)
     if moved:
         seq += 1
-        content, previous = log.record(seq, previous, "migrate", events.written({"from": version, "to": log.FORMAT}))
+        content, previous = log.record(seq, previous, "migrate", events.written({"from": version, "to": log.KEYED}))
         parts.append(content)
     return 2 * log.slot(seq, previous) + b"".join(parts)
 

@@ -14,7 +14,8 @@ from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.accountant import Terms, by_records
 from fugu.ledger.charge import LAW, Charge, canonical
 from fugu.ledger.events import Registered, State
-from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, encoded, keyed, prior_digest, within
+from fugu.ledger.fingerprint import COLUMN, Keyed, Marks, keyed, prior_digest
+from fugu.ledger.gathering import encoded, in_common
 from fugu.ledger.keys import Place, key_of
 from fugu.ledger.store import Books, LockedView, Writing
 from fugu.question import RECORDS
@@ -42,7 +43,7 @@ class Opening:
 
     def keyed(self, view: LockedView) -> Keyed:
         """What the data is recognised by, under the key of the ledger."""
-        return Keyed({}) if self.marks is None else self.marks.under(key_of(view, self.path))
+        return Keyed({}) if self.marks is None else self.marks.under(key_of(view, self.path), not view.state.chacha)
 
 
 def known_already(view: LockedView, given: Opening) -> bool:
@@ -87,12 +88,12 @@ def register(to: Writing, given: Opening) -> bool:
     if event is None:
         return False
     kind, body = event
-    tokens = fresh.people if "people" in body else fresh.rows if "rows" in body else None
+    words = fresh.people if "people" in body else fresh.rows if "rows" in body else None
     digest = str(body.get("people", body.get("rows")))
-    if tokens is None or to.state.place(digest) is not None:
+    if words is None or to.state.place(digest) is not None:
         to.append(kind, body)
     else:
-        to.append(kind, {**body, "sha256": digest}, encoded(tokens))
+        to.attach(kind, {**body, "sha256": digest}, *encoded(words, fresh.early))
     return True
 
 
@@ -141,8 +142,8 @@ def _missing(view: LockedView, given: Opening, fresh: Keyed) -> dict[str, Any]:
 
 def _unknown(known: Registered, fresh: Keyed) -> dict[str, str]:
     """The first set, of people or of rows, that the data set does not name yet, by its digest."""
-    for kind, digest, held in (("people", fresh.who, known.people), ("rows", fresh.what, known.rows)):
-        if digest is not None and all(digest != stored for stored, *_ in held):
+    for kind, digest in fresh.stored.items():
+        if all(digest != stored for stored, *_ in getattr(known, kind)):
             return {kind: digest}
     return {}
 
@@ -160,7 +161,7 @@ def _apart(state: State, given: Opening, fresh: Keyed) -> dict[str, Any]:
                 "those of a data set that the ledger knows"
             )
     said = {other: words for other, *words in (state.sets[given.name].words if given.name in state.sets else ())}
-    mine = {*fresh.marks, *(digest for digest in (fresh.who, fresh.what) if digest is not None)}
+    mine = {*fresh.marks, *fresh.stored.values()}
     new = [
         other
         for other in dict.fromkeys(given.others)
@@ -192,7 +193,7 @@ def _require_new(view: LockedView, given: Opening, fresh: Keyed, anew: bool = Fa
         apart = other in given.others or any({*fresh.marks} <= {*here} and met <= {*there} for here, there in words)
         if other != name and same is not None and not apart:
             people = fresh.people if same.startswith(COLUMN) else None
-            if people is not None and any(within(people, view.stored(held)).any() for held in known.people):
+            if people is not None and in_common(people, [view.stored(held) for held in known.people]):
                 continue
             if not view.state.binds(other):
                 unused.append(other)

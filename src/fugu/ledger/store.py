@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from typing import Any, Protocol, TypeVar
 
 from fugu.errors import BadLedger, LedgerBroken, Unstorable
 from fugu.ledger import events, log
 from fugu.ledger.events import Request, State, StoredSet
 from fugu.ledger.file import File, OpenFile
-from fugu.ledger.fingerprint import Tokens, decoded
+from fugu.ledger.gathering import STORED, Bits, decoded
 from fugu.ledger.keys import Address, Place
 from fugu.ledger.log import Log, Medium
 
@@ -115,17 +116,37 @@ class LockedView:
             raise LedgerBroken("a stored release is not the one that was charged: the ledger was edited or damaged")
         return text
 
-    def stored(self, held: StoredSet) -> Tokens:
-        """The digests of a set of people or rows; `LedgerBroken` if they are not those that were entered."""
-        digest, start, length = held
-        text = self._medium.at(start, length)
-        if hashlib.sha256(text).hexdigest() != digest:
-            raise LedgerBroken("a stored set of people is not the one that was entered: the ledger was edited")
-        return decoded(text)
+    def stored(self, held: StoredSet) -> StoredWords:
+        """The digests of a set of people or rows."""
+        return StoredWords(self._medium, held, not self.state.chacha)
 
     def whole(self, visit: Callable[[events.Event], None] = lambda _: None) -> Log:
         """The ledger read again from its start, every attached text included; `visit` sees every event."""
         return Log.begun(self.log.base).read_on(self._medium, deep=True, visit=visit)
+
+
+@dataclass(frozen=True)
+class StoredWords:
+    """A set of digests where it lies; `LedgerBroken`, once it is read, if it is not the one that was entered."""
+
+    medium: Medium
+    held: StoredSet
+    early: bool
+
+    def __len__(self) -> int:
+        return self.held[2] // 8  # in early ledgers a third more than there are
+
+    def each(self) -> Iterator[Bits]:
+        """All of them, in order."""
+        digest, start, length = self.held
+        found = hashlib.sha256()
+        for place in range(0, length, STORED):
+            text = self.medium.at(start + place, min(STORED, length - place))
+            found.update(text)
+            with suppress(ValueError):  # what is no set is not the one that was entered, either
+                yield decoded(text, self.early)
+        if found.hexdigest() != digest:
+            raise LedgerBroken("a stored set of people is not the one that was entered: the ledger was edited")
 
 
 class Writing(LockedView):
@@ -133,18 +154,24 @@ class Writing(LockedView):
 
     def __init__(self, medium: Medium, read: Log) -> None:
         super().__init__(medium, read)
-        self._new: tuple[bytes, str] | None = None
+        self._new: tuple[Iterable[bytes], str] | None = None
         self._checkpoint = False
 
     def append(self, kind: str, body: dict[str, Any], attached: str | bytes = "") -> None:
         """The event that the end of the block writes."""
+        more = attached if isinstance(attached, bytes) else attached.encode()
+        self.attach(kind, body, len(more), (more,))
+
+    def attach(self, kind: str, body: dict[str, Any], length: int, attached: Iterable[bytes]) -> None:
+        """The same with so many bytes attached, which are taken in as they are written."""
         if self._new is not None:
             raise RuntimeError("one event in each transaction: only so a crash leaves all of it or nothing")
         text = events.written(body)
         if len(text) > _LONGEST:
             raise Unstorable(f"a request takes more than {_LONGEST} characters; name fewer pairs of secrets in one")
         self._checkpoint = kind == events.KIND
-        self._new = log.record(self.log.seq + 1, self.log.head, kind, text, attached)
+        line, head = log.line(self.log.seq + 1, self.log.head, kind, text, length)
+        self._new = chain((line,), attached, (b"\n",) if length else ()), head
 
     def overwrite(self, place: tuple[int, int], byte: bytes) -> None:
         """Blank an attached text, on disk when this returns."""

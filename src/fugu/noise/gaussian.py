@@ -20,14 +20,16 @@ from fugu.noise.bits import OS, BitSource, BoundaryTable, Coin, Widths, exp_minu
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_level, check_objective, kind
 from fugu.noise.laplace import Laplace, LatticeLaplaceSampler
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction
 
 if TYPE_CHECKING:
     from fugu.guarantee.asks import Ask
+    from fugu.guarantee.composed import Composed
 
 _WIDE = 1 / (2 * 1000.0**2)  # below this decay (a width of 1000 steps) sums are integrals with corrections
 _FINEST = Fraction(1, 2**105)  # below this decay doubles do not see the lattice
 _SLACK = Fraction(1, 10**12)
+_SUMMED = 2**14  # widths in steps, up to which losses are added up step by step
 NO_RATIO = (
     "Gaussian noise gives no pure guarantee unless the laws are equal: far out, one noised law outweighs the other "
     "without bound. Give a delta > 0, or use Laplace noise"
@@ -105,6 +107,20 @@ class Gaussian(Noise):
     def shift(self, steps: int, alpha: Fraction | None) -> arb:
         """alpha precision steps^2, also on a lattice (Canonne, Kamath and Steinke 2020, Proposition 5)."""
         return super().shift(steps, alpha) if alpha is None else balls.of(alpha * self.precision * steps**2)
+
+    def losses(self, by: Real | MatrixLike | VectorLike) -> Composed:
+        """Lattice Gaussian losses, coordinate by coordinate; on lattices too fine for these its zCDP, |by|^2 / (2
+        scale^2). A number is how far one coordinate moves: the length of a vector alone does not decide on a lattice.
+
+        >>> from fugu import compose
+        >>> round(compose([Gaussian(20, grid=1).losses(1)] * 100).to_approx(1e-6).epsilon, 7)
+        2.2540867
+        """
+        from fugu.guarantee.composed import compose
+        from fugu.guarantee.pairs import GaussianShift, moves
+
+        each = GaussianShift(1 / (2 * self.precision), moves(by, self.grid))
+        return each.once if each.size < _SUMMED**2 else compose([each.whole])
 
     def reach(self, fall: float) -> int:
         """sqrt(2 fall) scales."""

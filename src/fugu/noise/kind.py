@@ -22,15 +22,16 @@ from flint import arb
 from numpy.typing import NDArray
 
 from fugu.aliases import own_noise
-from fugu.errors import BadNoise, CertificateError, OutOfReach, UnknownName, UsageError
+from fugu.errors import BadNoise, CertificateError, NotProvable, OutOfReach, UnknownName, UsageError
 from fugu.noise.bits import BitSource
 from fugu.noise.lattice import Lattice, as_grid, check_scale
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction, read_number
 from fugu.visible import Json, brief
 
 if TYPE_CHECKING:
     from fugu.guarantee.asks import Ask
+    from fugu.guarantee.composed import Composed
 
 Floats = NDArray[np.float64]
 Stated = TypeVar("Stated")
@@ -142,6 +143,10 @@ class Noise(ABC):
         steps, both ways; infinite where none is known."""
         del alpha
         return arb(0) if steps == 0 else arb("inf")
+
+    def losses(self, by: Real | MatrixLike | VectorLike) -> Composed:
+        """What one release promises of values that move by at most `by`, to compose: a number, a vector, or several."""
+        raise NotProvable(f"no law of losses is known for {self.name} noise moved by {by!r}; compose what it promises")
 
     @classmethod
     def stated(cls) -> bool:

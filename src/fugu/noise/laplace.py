@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from numbers import Rational
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from flint import arb
@@ -17,7 +17,10 @@ from fugu.errors import BadNoise
 from fugu.noise.bits import OS, BitSource, BoundaryTable, Widths
 from fugu.noise.kind import Floats, Ints, Noise, Objective, check_objective, kind
 from fugu.numbers import balls
-from fugu.numbers.exact import Real, as_fraction
+from fugu.numbers.exact import MatrixLike, Real, VectorLike, as_fraction
+
+if TYPE_CHECKING:
+    from fugu.guarantee.composed import Composed
 
 MIN_RATE = Fraction(1, 2**52)
 """Below this a magnitude could pass MAX_MAGNITUDE; at or above it, with probability at most exp(-1024)."""
@@ -92,6 +95,19 @@ class Laplace(Noise):
     def shift(self, steps: int, alpha: Fraction | None) -> arb:  # noqa: ARG002
         """rate steps, whatever the order."""
         return balls.of(self.rate * steps)
+
+    def losses(self, by: Real | MatrixLike | VectorLike) -> Composed:
+        """Lattice Laplace losses. A number stands for every vector that moves by so much in all, coordinate by
+        coordinate added up: the worst is one coordinate that moves by all of it.
+
+        >>> from fugu import compose
+        >>> once = Laplace(10, grid="1/16").losses(1)
+        >>> once.to_pure(), round(compose([once] * 100).to_approx(1e-6).epsilon, 6)
+        (Pure(epsilon=0.1), 4.693043)
+        """
+        from fugu.guarantee.pairs import LaplaceShift, moves
+
+        return LaplaceShift(1 / self.rate, moves(by, self.grid)).once
 
     def reach(self, fall: float) -> int:
         """fall scales."""

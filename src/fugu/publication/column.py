@@ -21,8 +21,8 @@ from fugu.data.parts import CHANGED, Parts, TablePart
 from fugu.data.private import Private, open_private, require_columns
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, MissingExtra, UsageError
-from fugu.ledger.fingerprint import Gathered, Marks, earlier_marks
-from fugu.ledger.gathering import Names, Words
+from fugu.ledger.fingerprint import Gathered, Marks, earlier_marks, name_bits
+from fugu.ledger.gathering import People
 from fugu.mechanism import Mechanism
 from fugu.mechanism.drawing import BLOCK, ColumnDraw, Distinct, arrow_array
 from fugu.noise.bits import OS
@@ -69,7 +69,7 @@ class OpenedColumn:
         parts = Parts.of(path, schema.dialect)
         public = [] if unit is None else [unit]
         require_columns(parts.columns, (query.publish, *public))
-        people = None if unit is None else People(unit)
+        people = None if unit is None else People(partial(_names, parts, schema, unit))
         gathered, sample = Gathered() if marked else None, _Sample()
         twin: list[NDArray[np.float64]] | None = None if context.public_prior else []
         rows: list[int] = []
@@ -82,10 +82,10 @@ class OpenedColumn:
                     private = open_private(whole, schema, [query.publish], public)
                     if looked:
                         sample.add({name: whole.raw(name) for name in parts.columns}, size)
-                    if people is not None:
-                        people.add(private)
                     if gathered is not None:
                         gathered.add({name: whole.raw(name) for name in parts.columns})
+                    if people is not None:
+                        people.bits.add(name_bits(names_of(private, str(unit)), whole.raw(str(unit))))
                     if twin is not None:
                         twin.append(query.of_private(private))
                         if sum(map(len, twin)) > (context.reference_rows or 0):  # more rows than the reference has
@@ -94,11 +94,10 @@ class OpenedColumn:
                 report("rows looked at", sum(rows) + seen, parts.about(sum(rows) + seen, sample.place))
             rows.append(seen)
         if people is not None:
-            people.require_one_row_each()
+            require_once(people, str(unit))
         if twin is not None and sum(rows) == context.reference_rows:
             mechanism.require_other(np.concatenate([np.zeros(0), *twin]))
-        persons = None if people is None else people.names
-        marks = None if gathered is None else gathered.marks(persons, partial(_earlier, parts))
+        marks = None if gathered is None else gathered.marks(people, partial(_earlier, parts))
         shown = sample.private(parts.columns, schema, [query.publish], public)
         return OpenedColumn(mechanism, parts, tuple(rows), shown, marks)
 
@@ -144,6 +143,13 @@ def _published_names(parts: Sequence[TablePart]) -> tuple[str, ...]:
 def _earlier(parts: Parts) -> Mapping[str, str]:
     """The digests by which ledgers of version 0.1 know a table; it knew no folders."""
     return {} if parts.folder else earlier_marks(read_table(parts.parts[0].path, parts.dialect).cells())
+
+
+def _names(parts: Parts, schema: Schema, unit: str) -> Iterator[str]:
+    """Who is in a table, read again."""
+    for part in parts.parts:
+        for _, table in part.batches(schema.dialect):
+            yield from names_of(open_private(table.select([unit]), schema, (), [unit]), unit)
 
 
 class _Blocks:
@@ -205,31 +211,19 @@ class _Sample:
         return open_private(whole, schema, names, public)
 
 
-class People:
-    """Who is in a table, and that everybody is in it once."""
+def names_of(private: Private, unit: str) -> list[str]:
+    """Who is in some rows, in one spelling each; refused where somebody is missing."""
+    column = private.table.exact(unit)
+    if column.missing.any():
+        require_one_row_each(private.table, unit)  # which refuses it
+    names: list[str] = column.values.tolist()
+    return names if private.whole.raw(unit).plain else list(map(person_of, names))
 
-    def __init__(self, unit: str) -> None:
-        self.names, self._unit, self._hashes = Names(), unit, Words()
 
-    def add(self, private: Private) -> None:
-        """Further rows, in which nobody is missing."""
-        column = private.table.exact(self._unit)
-        if column.missing.any():
-            require_one_row_each(private.table, self._unit)  # which refuses it
-        names = list(map(person_of, column.values.tolist()))
-        self.names.add(names)
-        self._hashes.add(np.fromiter(map(hash, names), dtype=np.int64, count=len(names)).view(np.uint64))
-
-    def require_one_row_each(self) -> None:
-        """Refuse a person who comes again; two names of one hash are told apart by their letters."""
-        for hashes, counts in self._hashes:
-            if len(twice := hashes[counts > 1]):
-                alike, seen = {*twice.view(np.int64).tolist()}, set[str]()
-                for name in self.names:
-                    if hash(name) in alike:
-                        if name in seen:
-                            require_one_row_each(Table({self._unit: [name, name]}), self._unit)  # which refuses it
-                        seen.add(name)
+def require_once(people: People, unit: str) -> None:
+    """Refuse a table in which somebody comes again."""
+    if people.twice():
+        require_one_row_each(Table({unit: ["twice", "twice"]}), unit)  # which refuses it
 
 
 # How a published file is written, from blocks of different values and where each stands.

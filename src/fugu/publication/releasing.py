@@ -21,6 +21,7 @@ from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger import Books, Ledger, Marks, books, fingerprints
 from fugu.ledger.books import standing
 from fugu.ledger.charge import LAW, Charge, Chargeable, read_mechanism
+from fugu.ledger.frames import opened_marks
 from fugu.ledger.keys import LedgerLike, Place, ledger_for
 from fugu.ledger.store import LockedView
 from fugu.mechanism import Mechanism, Release
@@ -52,7 +53,9 @@ class ReleaseAccount:
         """Charge the release of this table, run `produce` after that, once, and return what is stored for the request.
 
         The ledger recognises the table by its rows, its columns and its people, whatever it is called."""
-        return self.charge(self.marks(private.whole, private.schema), mechanism, produce)
+        there = private.apart is not None  # in Spark
+        marks = opened_marks(private, self.unit) if there else self.marks(private.whole, private.schema)
+        return self.charge(marks, mechanism, produce)
 
     def marks(self, whole: Table, schema: Schema) -> Marks:
         """What a table of which all columns are given is recognised by."""

@@ -20,14 +20,16 @@ from fugu.data.frame import Table
 from fugu.data.parts import CHANGED
 from fugu.data.private import Private, open_private, require_columns
 from fugu.data.schema import Schema
-from fugu.data.spark import SparkColumns, asked, settled
+from fugu.data.spark import SparkColumns, asked, on_executor, partition, settled
 from fugu.errors import BadTable, MissingExtra, UsageError
 from fugu.files import discard, give_name, writing
-from fugu.ledger.fingerprint import Gathered, Marks, cells, rows_digest
+from fugu.ledger.fingerprint import Marks, rows_digest
+from fugu.ledger.frames import gathered
+from fugu.ledger.gathering import People
 from fugu.mechanism import Mechanism
 from fugu.mechanism.drawing import ColumnDraw, arrow_cells
 from fugu.noise.bits import OS
-from fugu.publication.column import LOOKED, People, write_parquet
+from fugu.publication.column import LOOKED, names_of, require_once, write_parquet
 from fugu.publication.drafts import PENDING, Content, Digested, Draft
 from fugu.scenario.query import ColumnQuery
 
@@ -77,16 +79,9 @@ class PartWriter:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """One row that tells of the file; nothing for a partition without rows."""
         import pyarrow as pa
-        from pyspark import TaskContext
 
-        if self.version != __version__:
-            raise RuntimeError(f"the driver runs fugu {self.version} and this executor {__version__}: install one")
-        try:
-            context = TaskContext.get()
-            part = 0 if context is None else context.partitionId()
-            told = self.written(part, batches)
-        except Exception as error:  # the driver prints what it is told: never a cell
-            raise RuntimeError(f"a part of the column could not be written ({type(error).__name__})") from None
+        with on_executor(self.version, "a part of the column could not be written"):
+            told = self.written(partition(), batches)
         if told is not None:
             rows = [[told.part], [told.file], [told.sha256], [told.size], [told.rows]]
             kinds = (pa.int32(), pa.string(), pa.string(), pa.int64(), pa.int64())
@@ -113,15 +108,6 @@ class PartWriter:
         return None
 
 
-def require_frame(frame: Any) -> None:
-    """Refuse a frame that draws at random: a second look at it, or a second attempt, would find other rows."""
-    if not asked(lambda: frame._jdf.queryExecution().analyzed().deterministic()):
-        raise UsageError(
-            "this frame draws at random (rand, uuid, numbers of rows), so it has other cells every time that it runs; "
-            "write it to a table, and release that"
-        )
-
-
 def draw_parts(frame: Any, draw: ColumnDraw, attempts: Path, parts: Path) -> tuple[DrawnPart, ...]:
     """Send every row of a Spark frame through the draw once; the files lie in `parts` then.
 
@@ -139,7 +125,7 @@ def draw_parts(frame: Any, draw: ColumnDraw, attempts: Path, parts: Path) -> tup
     drawn = sorted((DrawnPart(**row.asDict()) for row in told), key=lambda part: part.part)
     if len({part.part for part in drawn}) < len(drawn):
         raise BadTable(
-            "Spark told twice of one partition, so nothing was released; this is a fault of Spark or of fugu"
+            "Spark reported one partition twice, so nothing was released; this is a fault of Spark or of fugu"
         )
     if not drawn:
         raise BadTable("the frame has no rows, so there is nothing to release")
@@ -150,39 +136,6 @@ def draw_parts(frame: Any, draw: ColumnDraw, attempts: Path, parts: Path) -> tup
         os.rename(file, parts / part.file)
         give_name(parts / part.file, parts / part.name)  # as readable as any file, once the folder is
     return tuple(drawn)
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class CellBits:
-    """What an executor runs where a ledger is to know the table again: each cell as the 64 bits that stand for it."""
-
-    names: tuple[str, ...]
-    texts: frozenset[int]
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The columns b0, b1, ... of whole numbers."""
-        import pyarrow as pa
-
-        for batch in batches:
-            table = settled(pa.Table.from_batches([batch]), self.texts)
-            raw = Table({f"b{k}": column for k, column in enumerate(table.columns)})
-            found = [pa.array(cells(raw.raw(name)).view(np.int64)) for name in raw.columns]
-            yield pa.RecordBatch.from_arrays(found, names=list(raw.columns))
-
-
-def gathered(frame: Any) -> Gathered:
-    """What a ledger recognises a frame by: the same as of the same rows in a file. The digests of its cells come here,
-    eight bytes each, and no cell does."""
-    source = SparkColumns(frame)
-    keyed, found = source.keyed(source.names), Gathered()
-    run = CellBits(source.names, keyed.texts)
-    kinds = ", ".join(f"b{k} long" for k in range(len(source.names)))
-    table = asked(lambda: keyed.frame.mapInArrow(run.__call__, kinds).toArrow())
-    found.add_bits(
-        {name: table.column(k).to_numpy().view(np.uint64) for k, name in enumerate(source.names)},
-    )
-    return found
 
 
 @final
@@ -213,19 +166,17 @@ class OpenedFrame:
         unit, schema = context.person, Schema.from_json(cast(Any, context.schema))
         query, public = ColumnQuery.from_json(cast(Any, context.query)), () if unit is None else (unit,)
         require_columns(SparkColumns(frame).names, (query.publish, *public))
-        require_frame(frame)
+        SparkColumns(frame).require_deterministic()
         marks = gathered(frame)
-        rows = 0 if marks.rows is None else len(marks.rows)
-        people = None if unit is None else People(unit)
-        if people is not None:
-            people.add(open_private(Table(frame).select(public), schema, (), public))
-            people.require_one_row_each()
+        rows, people = len(marks.rows), None
+        if unit is not None:
+            people = People.of(names_of(open_private(Table(frame).select(public), schema, (), public), unit))
+            require_once(people, unit)
         if not context.public_prior and rows == context.reference_rows:
             private = open_private(Table(frame).select([query.publish]), schema, [query.publish])
             mechanism.require_other(query.of_private(private))
         shown = open_private(frame.limit(LOOKED), schema, [query.publish], public)
-        persons = None if people is None else people.names
-        return OpenedFrame(mechanism, frame, rows, shown, marks.marks(persons, dict), rows_digest(marks.rows) or "")
+        return OpenedFrame(mechanism, frame, rows, shown, marks.marks(people, dict), rows_digest(marks.rows) or "")
 
     def content(self, target: Path, folder: bool, *, allow_no_noise: bool) -> Content:
         """What is published, drawn when it is written, once. `BadTable` where the frame has other rows than before."""

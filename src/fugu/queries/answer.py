@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any, Protocol, final
 
 import numpy as np
 
 from fugu.data import Schema, Table
+from fugu.data.cells import added
+from fugu.data.field import Field
 from fugu.data.frame import FrameKind, FrameLike, KindName, PublishedColumn
 from fugu.data.private import Private
 from fugu.documents.promises import weakest
@@ -165,9 +170,11 @@ def consistent(
         for places, wanted in parts:
             own = [n * each + place for place in places]
             asked = wanted if wanted is not None else size if total else None
-            moved = nearest([Fraction(found[k].value) for k in own], asked, nonnegative)
+            moved = nearest([Fraction(found[k].noised) for k in own], asked, nonnegative)
             for k, value in zip(own, moved, strict=True):
-                found[k] = _placed(found[k], float(value), size if asked is None else asked, nonnegative)
+                most = size if asked is None else asked  # of a count that may be negative nothing is cut
+                ends = (0.0, float(most)) if nonnegative else (-math.inf, math.inf)
+                found[k] = found[k].moved(float(value), *ends)
     return tuple(found)
 
 
@@ -218,13 +225,8 @@ def _blocks(axes: Axes, margins: Margins, size: int) -> list[tuple[list[int], in
     return [(along[k].reshape(-1).tolist(), stated[label]) for k, label in enumerate(labels)]
 
 
-def _placed(cell: Cell, value: float, most: int, nonnegative: bool) -> Cell:
-    """The interval of the noised count, cut to what is possible and widened to hold the value: as sure as before."""
-    low, high = (max(cell.low, 0.0), min(cell.high, float(most))) if nonnegative else (cell.low, cell.high)
-    return replace(cell, value=value, low=min(low, value), high=max(high, value))
-
-
-# The one place where rows meet noise. The numbers before noise live in `draw` alone. What it returns is noised, and
+# The one place where rows meet noise. What records contribute adds up (`contributed`), so it is counted where they are;
+# the numbers before noise live from `counted` to `draw`, which alone sees them. What it returns is noised, and
 # `cells_of` shows it without looking at the table again.
 
 
@@ -246,34 +248,100 @@ class PricedQuestion(Protocol):
         """What goes out of a group."""
 
 
-def draw(
-    asked: PricedQuestion, reading: Schema, table: Table, group: Codes, names: Sequence[str], source: BitSource = OS
-) -> list[list[Any]]:
+def draw(asked: PricedQuestion, numbers: Codes, names: Sequence[str], source: BitSource = OS) -> list[list[Any]]:
     """The noised numbers of each group, in the order of `names`: sums, counts of cells, or the place that was chosen.
 
-    `asked`: the question with its noise. `reading`, `table`: the private table, read. `group`: each row's place in
-    `names`; a row counts in its own group alone. `source`: where bits come from."""
-    codes = [feature.of(reading, table) for feature in asked.features]
-    if asked.facts.summed:
-        numbers = np.zeros((len(names), len(codes)), dtype=np.int64)
-        for k, own in enumerate(codes):
-            np.add.at(numbers[:, k], group, own)
-    else:
-        size = asked.features[0].top + 1
-        numbers = np.bincount(group * size + codes[0], minlength=len(names) * size).reshape(len(names), size)
+    `asked`: the question with its noise. `numbers`: those before noise, a row for each group. `source`: where bits come
+    from."""
     return asked.blurred(numbers, names, source)
 
 
-def answered(asked: PricedQuestion, reading: Schema, private: Private, grouping: Grouping) -> dict[str, list[Any]]:
-    """What is drawn for a question that is charged, group by group, once: of an open table alone."""
-    assert grouping.rows is not None  # the private table was looked at
-    numbers = draw(asked, reading, private.table, grouping.rows, grouping.names)
-    return dict(zip(grouping.names, numbers, strict=True))
+def totals(asked: PricedQuestion, reading: Schema, table: Table, group: Codes, groups: int) -> Codes:
+    """The numbers before noise of so many groups; `reading`, `table`: records, read; `group`: that of each."""
+    features, summed = tuple(asked.features), asked.facts.summed
+    numbers = np.zeros((groups, _width(features, summed)), dtype=np.int64)
+    places, sums = contributed(features, summed, reading, table, group, groups, table.counts)
+    numbers.reshape(-1)[places] = sums
+    return numbers
+
+
+def _width(features: Sequence[Feature], summed: bool) -> int:
+    """How many numbers there are: one for each feature, or for each value of the one that is counted."""
+    return len(features) if summed else features[0].top + 1
+
+
+def contributed(
+    features: Sequence[Feature], summed: bool, reading: Schema, table: Table, group: Codes, groups: int, counts: Codes
+) -> tuple[Codes, list[int]]:
+    """The numbers before noise, and where each stands: at group * width + number. They add up over records, each of
+    which counts in its own group: by the values of its features, or by 1 at the value of its feature.
+
+    `reading`, `table`: rows, read; `group`: that of each row, one of so many `groups`; `counts`: how many records each
+    stands for."""
+    codes, width = [feature.of(reading, table) for feature in features], _width(features, summed)
+    if not summed:
+        return added(group * width + codes[0], counts, groups * width)
+    if float(counts.sum()) * max(feature.top for feature in features) >= _WHOLE:
+        counts = counts.astype(object)
+    found = [added(group * width + k, own * counts, groups * width) for k, own in enumerate(codes)]
+    return np.concatenate([places for places, _ in found]), [n for _, sums in found for n in sums]
+
+
+_WHOLE = 2.0**62
+"""Sums from here on are those of Python's whole numbers."""
+
+
+@final
+@dataclass(frozen=True)
+class Contributions:
+    """What records contribute to a question, as a tally: {(cell of the group, number): sum}.
+
+    `features`, `summed`: what is summed or counted; `by`: the column of the group, None for one of all; `known`: how
+    its cells are read."""
+
+    features: tuple[Feature, ...]
+    summed: bool
+    by: str | None
+    known: Field | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the features, and of the group."""
+        return (*chain.from_iterable(f.columns for f in self.features), *(() if self.by is None else (self.by,)))
+
+    def __call__(self, private: Private) -> Counter[tuple[Any, int]]:
+        counts, width = private.whole.counts, _width(self.features, self.summed)
+        whole: tuple[Codes, list[Any]] = np.zeros(len(counts), dtype=np.int64), [None]
+        group, cells = whole if self.by is None else private.cells(self.by, self.known)
+        asked = self.features, self.summed, private.schema, private.table, group, len(cells), counts
+        places, sums = contributed(*asked)
+        return Counter({(cells[at // width], at % width): n for at, n in zip(places.tolist(), sums, strict=True)})
+
+
+def counted(asked: PricedQuestion, private: Private, grouping: Grouping) -> Codes:
+    """The numbers before noise of each group, of an open table: they are for `draw`, and nothing else looks at them."""
+    assert grouping.at is not None  # the private table was looked at
+    tally = Contributions(tuple(asked.features), asked.facts.summed, grouping.by, grouping.field)
+    numbers = np.zeros((len(grouping.names), _width(asked.features, asked.facts.summed)), dtype=np.int64)
+    place = {name: k for k, name in enumerate(grouping.names)}
+    for (cell, number), found in private.tally(tally).items():
+        numbers[place[grouping.at[cell]], number] += found
+    return numbers
+
+
+def answered(asked: PricedQuestion, numbers: Codes, names: Sequence[str]) -> dict[str, list[Any]]:
+    """What is drawn for a question that is charged, group by group, once: of the numbers that were `counted`."""
+    return dict(zip(names, draw(asked, numbers, names), strict=True))
 
 
 def cells_of(asked: PricedQuestion, drawn: Mapping[str, Sequence[Any]], rows: Mapping[str, int]) -> tuple[Cell, ...]:
-    """The released numbers with their intervals; post-processing of what was drawn, and of public sizes."""
-    return tuple(cell for group, numbers in drawn.items() for cell in asked.cells(group, numbers, rows[group]))
+    """The released numbers with their intervals, none beyond what is possible; post-processing of what was drawn, and
+    of public sizes."""
+    return tuple(
+        cell.possible(*asked.facts.ends(asked.features, rows[group]))
+        for group, numbers in drawn.items()
+        for cell in asked.cells(group, numbers, rows[group])
+    )
 
 
 @final

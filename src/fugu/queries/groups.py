@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data import Column, Schema, Table
-from fugu.data.cells import Categories
-from fugu.data.field import Field
+from fugu.data import Schema, Table
+from fugu.data.cells import Categories, added
+from fugu.data.column import Raw
+from fugu.data.field import IDENTIFIER, Field
 from fugu.data.frame import TableLike
-from fugu.data.private import Private, label_of, open_private
+from fugu.data.private import Private, label_of, open_counted
 from fugu.data.secrets import Secrets
+from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable, ColumnNotFound, UsageError
 from fugu.priors.records import parts_of
-from fugu.queries.features import Codes
 from fugu.queries.record_proofs import Known
 from fugu.queries.statistic import Charged, public_in, questions_in
-from fugu.scenario.query import require_one_row_each
+from fugu.scenario.query import ITSELF, person_of, repeated, require_one_row_each
 from fugu.utility.usable import RowsFor
 
 ANY = "(any group)"
@@ -56,16 +57,35 @@ def rows_of(codes: NDArray[np.int64], count: int) -> list[Rows]:
     return [order[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
 
-def same_rows(one: Sequence[Column], two: Sequence[Column]) -> bool:
+@final
+@dataclass(frozen=True)
+class CellTally:
+    """How many records have which cells in these columns, {(cell, ...): number}, None for a missing one.
+
+    `fields`: how each column is read; None for the schema's way."""
+
+    fields: tuple[tuple[str, Field | None], ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.fields)
+
+    def __call__(self, private: Private) -> Counter[tuple[Any, ...]]:
+        counts = private.whole.counts
+        first, codes = np.zeros(min(len(counts), 1), dtype=np.int64), np.zeros(len(counts), dtype=np.int64)
+        columns = [private.cells(name, known) for name, known in self.fields]
+        for places, cells in columns:
+            _, first, codes = np.unique(codes * len(cells) + places, return_index=True, return_inverse=True)
+            codes = codes.reshape(-1).astype(np.int64)
+        found, sums = added(codes, counts, len(first))
+        keys = (tuple(cells[places[row]] for places, cells in columns) for row in first[found].tolist())
+        return Counter(dict(zip(keys, sums, strict=True)))
+
+
+def same_rows(one: Private, two: Private, fields: Iterable[tuple[str, Field | None]]) -> bool:
     """Whether two tables hold the same rows, in any order, as far as these columns of them show."""
-    if len(one[0]) != len(two[0]):
-        return False
-    labels = (
-        ([None if gone else label_of(cell) for cell, gone in zip(c.values, c.missing, strict=True)] for c in columns)
-        for columns in (one, two)
-    )
-    first, second = (Counter(zip(*each, strict=True)) for each in labels)
-    return first == second
+    cells = CellTally(tuple(fields))
+    return len(one) == len(two) and one.tally(cells) == two.tally(cells)
 
 
 # What a caller says of a table, and the one look at a private one that every price takes.
@@ -90,13 +110,44 @@ def open_table(
     public: Iterable[str] = (),
 ) -> Private:  # fmt: skip
     """Open a private table, once. Refused: no rows, another number of `rows` than declared, a `unit` that repeats."""
-    private = open_private(table, reading, columns, public)
+    whole, wanted = reading.open(table), tuple(dict.fromkeys((*columns, *public)))
+    text = unit is not None and {unit} < {*wanted} and reading.fields.get(unit, Field("identifier")).public
+    apart = text and unit in whole.columns and whole.one_each(unit, reading.absent)  # by the engine: not read at all
+    private = open_counted(whole, reading, (name for name in wanted if not apart or name != unit))
     if len(private) == 0:
         raise BadTable("the table has no rows")
     if rows is not None:
         rows.require(len(private))
-    require_one_row_each(private.table, unit)
+    if not apart:
+        require_persons(private, unit)
     return private
+
+
+def require_persons(private: Private, unit: str | None) -> None:
+    """Refuse an open table in which the column that names the person is missing or repeats, wherever the table is."""
+    if unit is None:
+        return
+    source = private.whole.source
+    if private.apart is None or not isinstance(source, SparkColumns):
+        require_one_row_each(private.table, unit)
+        return
+    text = private.schema.fields[unit].kind == IDENTIFIER
+    if not source.different(unit, PersonNames(unit, private.schema), ITSELF if text else "", private.schema.absent):
+        raise repeated(unit)
+
+
+@final
+@dataclass(frozen=True)
+class PersonNames:
+    """Who is named by the cells of a column as they stand, in one spelling each; None for nobody."""
+
+    unit: str
+    schema: Schema
+
+    def __call__(self, cells: object) -> list[str | None]:
+        column = self.schema.column(self.unit, Raw.of(self.unit, cells))
+        missing = column.missing.tolist()
+        return [None if gone else person_of(name) for name, gone in zip(column.values.tolist(), missing, strict=True)]
 
 
 # Groups are public, so a column that makes them must not tell the secret.
@@ -122,7 +173,7 @@ def require_public_groups(by: str | None, secrets: Secrets, reference: Table) ->
     if not used.any():
         return
     kinds = np.unique(np.stack(secrets.layers, axis=1)[used], axis=0, return_inverse=True)[1].reshape(-1)
-    rows = np.bincount(groups[used], minlength=len(names))
+    rows = np.bincount(groups[used], reference.exact(by).often[used], len(names))
     cells = np.unique(np.stack([groups[used], kinds], axis=1), axis=0)
     different = np.bincount(cells[:, 0], minlength=len(names))
     several = rows >= 2
@@ -161,12 +212,14 @@ Labels = NDArray[np.object_]
 @dataclass(frozen=True)
 class Grouping:
     """The groups of one column: the number of private rows of each, by name (`sizes`), and the group of each row of the
-    reference (`known`, "" for none of them; None if the reference lacks the column). `rows`: each private row's place
-    among them; None where no private row was looked at, and the sizes are estimates."""
+    reference (`known`, "" for none of them; None if the reference lacks the column). `at`: the group of each cell of
+    the column `by`, read as `field` says; None where no private row was looked at, and the sizes are estimates."""
 
     sizes: Mapping[str, int]
     known: Labels | None
-    rows: Codes | None = None
+    at: Mapping[Any, str] | None = None
+    by: str | None = None
+    field: Field | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -225,43 +278,46 @@ class PublicGroups(GroupColumns):
 
     def types(self, by: tuple[str, ...]) -> Types:
         if by not in self._types:
-            columns = [(grouping.names, grouping.rows) for grouping in map(self.of, by)]
-            codes = np.zeros(len(self.private), dtype=np.int64)
-            for names, rows in columns:
-                assert rows is not None  # the private table is open
-                codes = np.unique(codes * len(names) + rows, return_inverse=True)[1].reshape(-1)
-            _, first, counts = np.unique(codes, return_index=True, return_counts=True)
-            groups = (tuple(names[rows[k]] for names, rows in columns if rows is not None) for k in first.tolist())
-            self._types[by] = Types(by, tuple(groups), tuple(counts.tolist()))
+            columns = [self.of(name) for name in by]
+            tally = CellTally(tuple((name, column.field) for name, column in zip(by, columns, strict=True)))
+            counts: Counter[tuple[int, ...]] = Counter()
+            found = self.private.tally(tally) if by else {(): len(self.private)}
+            for cells, n in found.items():
+                named = ((column, (column.at or {})[cell]) for column, cell in zip(columns, cells, strict=True))
+                counts[tuple(column.names.index(name) for column, name in named)] += n
+            groups = sorted(counts)
+            names = (tuple(column.names[k] for column, k in zip(columns, key, strict=True)) for key in groups)
+            self._types[by] = Types(by, tuple(names), tuple(counts[key] for key in groups))
         return self._types[by]
 
     def _whole(self) -> Grouping:
-        return Grouping({"": len(self.private)}, None, np.zeros(len(self.private), dtype=np.int64))
+        return Grouping({"": len(self.private)}, None, {None: ""})
 
     def _read(self, by: str) -> Grouping:
         if by not in self.private.whole.columns:
             raise ColumnNotFound(by, self.private.whole.columns)
         schema, there = self._known(by)
-        column = schema.column(by, self.private.whole.raw(by))
-        if column.missing.any():
+        counts = {cell: n for (cell,), n in self.private.tally(CellTally(((by, schema.fields[by]),))).items()}
+        if None in counts:
             raise BadTable(f"column {by!r} groups the rows and has missing cells in the table; fill them in")
-        codes, values = column.codes(strict=False)
-        labels = [label_of(value) for value in values.tolist()]
+        cells = sorted(counts)
+        labels = [label_of(cell) for cell in cells]
         if len(labels) > MOST:
             raise UsageError(f"column {by!r} makes {len(labels)} groups; at most {MOST} are answered at once")
         if not all(label.strip() for label in labels):
             raise BadTable(f"column {by!r} groups the rows and has blank cells in the table; fill them in")
         known: Labels | None = None
         if there is not None:  # groups under the names that they have in the reference: "1.0" and "1" are one group
-            own, cells = there.exact(by).codes(strict=False)
-            listed = [label_of(cell) for cell in cells.tolist()]
+            own, values = there.exact(by).codes(strict=False)
+            listed = [label_of(value) for value in values.tolist()]
             places = Categories(listed).places(labels).tolist()
             labels = [label if place < 0 else listed[place] for label, place in zip(labels, places, strict=True)]
             used = {listed[place] for place in places if place >= 0}
             known = np.array([*(name if name in used else "" for name in listed), ""], dtype=object)[own]
-        at = {name: i for i, name in enumerate(dict.fromkeys(labels))}
-        rows = np.array([at[name] for name in labels], dtype=np.int64)[codes]
-        return Grouping(dict(zip(at, np.bincount(rows, minlength=len(at)).tolist(), strict=True)), known, rows)
+        sizes = dict.fromkeys(labels, 0)
+        for cell, name in zip(cells, labels, strict=True):
+            sizes[name] += counts[cell]
+        return Grouping(sizes, known, dict(zip(cells, labels, strict=True)), by, schema.fields[by])
 
 
 @final
@@ -318,10 +374,12 @@ class ExpectedGroups(GroupColumns):
         known: Labels | None = None
         counts: dict[str, int] = {}
         if there is not None:
-            codes, cells = there.exact(by).codes(strict=False)
+            column = there.exact(by)
+            codes, cells = column.codes(strict=False)
             labels = [label_of(cell) for cell in cells.tolist()]
             known = np.array([*labels, ""], dtype=object)[codes]
-            counts = dict(zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True))
+            sizes = np.bincount(codes[codes >= 0], column.often[codes >= 0], len(labels)).astype(np.int64)
+            counts = dict(zip(labels, sizes.tolist(), strict=True))
         if (names := self.published.get(by)) is not None:
             counts, values = {name: counts[name] for name in names if name in counts}, names
             known = None if known is None else np.where(np.isin(known, names), known, "")

@@ -239,6 +239,11 @@ class TypeLaws:
     _laws: dict[tuple[Known, tuple[str, ...]], StatedLaw | None] = field(default_factory=dict)
     _same: dict[bytes, StatedLaw] = field(default_factory=dict)
 
+    def sorts_by(self, groups: Mapping[str, NDArray[np.object_]]) -> bool:
+        """Whether these groups of the reference's rows are its own, row by row."""
+        same = (np.array_equal(rows, groups[column]) for column, rows in self.groups.items() if column in groups)
+        return self.groups.keys() == groups.keys() and all(same)
+
     def models(self, feature: Feature) -> bool:
         """Whether the reference has the columns that the feature looks at."""
         return all(column in self.table.columns for column in feature.columns)

@@ -6,12 +6,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
-from itertools import islice, permutations
+from functools import cached_property
+from itertools import permutations
 from typing import final
 
 import numpy as np
@@ -48,8 +48,6 @@ Charges = tuple[RecordCharge, ...]
 Shape = tuple[object, ...]
 Job = tuple[StatedLaw, Charges]
 """One law and one set of charges to be priced on it, for all types that these cover."""
-_NEAR = 8
-"""From the plans of how many pricers a new one may begin."""
 _FRONT = 64
 """More different charges on one law than this are first priced all at once, at the largest of each."""
 
@@ -179,17 +177,8 @@ class Pricing:
         if key not in self._pricers:
             self._kept[id(law)] = law
             p, q = (law.given[secret] for secret in pair)
-            self._pricers[key] = Pricer(law.states, p, q, partial(self._others, key))
+            self._pricers[key] = Pricer(law.states, p, q)
         return self._pricers[key]
-
-    def _others(self, key: tuple[int, Pair]) -> Iterator[tuple[Pricer, float]]:
-        """Pricers from whose plans that of a law may begin: of the same law in the other order, then the last few."""
-        law, (s, t) = key
-        if (law, (t, s)) in self._pricers:
-            yield self._pricers[law, (t, s)], -1.0
-        for (other, pair), pricer in islice(reversed(self._pricers.items()), _NEAR):
-            if other != law and {*pair} == {s, t}:
-                yield pricer, 1.0 if pair == (s, t) else -1.0
 
     def tangents(
         self, questions: Sequence[NoisedQuestion], types: Types, apart: Fraction, limits: Nearness
@@ -309,7 +298,7 @@ class TableBelief(Belief):
         masks = {label: mask for label, mask in secrets.masks().items() if mask.any()}
         everything = {
             "reading": reading, "table": table, "spec": spec, "secrets": tuple(secrets.labels), "masks": masks,
-            "unit": unit, "groups": groups, "_pricings": {}, "_worth": {},
+            "unit": unit, "groups": groups, "_pricings": {}, "_priced": [], "_worth": {},
         }  # fmt: skip
         vars(self).update(everything)
 
@@ -321,12 +310,13 @@ class TableBelief(Belief):
     unit: str | None
     groups: GroupColumns
     _pricings: dict[tuple[str, ...], Pricing]
+    _priced: list[Pricing]
     _worth: dict[TableHistory, Worth]
 
     def with_groups(self, groups: GroupColumns) -> TableBelief:
-        """The same belief about other groups; laws for those who know no group are worked out once for both."""
+        """The same belief about other groups; where those sort the reference alike, laws and prices are one."""
         found = object.__new__(TableBelief)
-        vars(found).update({**vars(self), "groups": groups, "_pricings": {(): self.pricing(())}, "_worth": {}})
+        vars(found).update({**vars(self), "groups": groups, "_pricings": {}, "_worth": {}})
         return found
 
     def __repr__(self) -> str:
@@ -404,7 +394,10 @@ class TableBelief(Belief):
         if by not in self._pricings:
             known = {column: self.groups.of(column).known for column in by}
             there = {column: labels for column, labels in known.items() if labels is not None}
-            self._pricings[by] = Pricing(TypeLaws(self.reading, self.table, self.masks, there))
+            alike = (each for each in self._priced if each.laws.sorts_by(there))
+            if (pricing := next(alike, None)) is None:
+                self._priced.append(pricing := Pricing(TypeLaws(self.reading, self.table, self.masks, there)))
+            self._pricings[by] = pricing
         return self._pricings[by]
 
     @classmethod

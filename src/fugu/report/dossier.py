@@ -15,7 +15,7 @@ from fugu.documents.kinds import inner
 from fugu.documents.parts import published_unit
 from fugu.documents.promises import Promising, span, weakest
 from fugu.documents.reading import guarded
-from fugu.documents.release import ReleaseDocument
+from fugu.documents.release import ReleaseDocument, lines_of_own
 from fugu.documents.sentences import holds_private_numbers, protected
 from fugu.errors import UsageError
 from fugu.files import check_apart
@@ -41,6 +41,7 @@ from fugu.report.facts import parts
 from fugu.report.numbers import published_numbers
 from fugu.report.template import exchanges, questions_of, render, story, sureness
 from fugu.session.checks import usable_of_records
+from fugu.training.record import TrainingCertificate
 from fugu.utility.usable import OWN_TABLE, Usable
 from fugu.visible import Json
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 MOST = 60
 """Groups that are shown."""
+UNSCORED = "a score on private rows would be a release of its own; a rehearsal on the reference shows what to expect"
 _MOVED_COUNTS = 2
 """How far one record moves a table of counts: one count down, another up."""
 
@@ -65,7 +67,7 @@ def release_facts(
     body: Json, certificates: Mapping[str, Document] | None, *, names: Mapping[str, str] | None = None,
     released: bool = True, audit: Audit | None = None, entries: tuple[Json, ...] | None = None,
     comparison: Comparison | None = None, usable: Usable | None = None, remarks: Sequence[str] = (),
-    file: Path | None = None,
+    file: Path | None = None, signed: str = "",
 ) -> Json:  # fmt: skip
     """What the page of one release is told.
 
@@ -74,7 +76,7 @@ def release_facts(
     `released`: False for a page that is signed before. `audit`: what an attack reached. `entries`: the extract of the
     ledger. `comparison`: the methods side by side. `usable`: how usable it is, where what would help was measured.
     `remarks`: on the published numbers beside the reference, and on the reference itself: all public. `file`: where the
-    published file lies, None where it is not at hand."""
+    published file lies, None where it is not at hand. `signed`: who signed the document, where that was checked."""
     held, rows = dict(certificates or {}), body["data"]["rows"]
     laws = {group: each for group, each in held.items() if isinstance(each, Certificate)}
     promising = {group: each for group, each in held.items() if isinstance(each, Promising)}
@@ -107,14 +109,15 @@ def release_facts(
     words, _, secret = str(body["question"]["words"] or "").partition(" Secret: ")
     release = {
         "body": body, "certificates": certificates, "names": names or {}, "released": released, "audit": audit,
-        "entries": entries,
+        "entries": entries, "signed": signed,
         "title": "Privacy report" if released else "Privacy report, to be signed before the release",
         "budget": budget,
         "promised": promised,
         "odds": odds_of(guarantee),
         "what": words.removeprefix("Publish "),
         "secret": secret,
-        "lines": () if promised is None else promised.quoted(None, protected(recipe) if "protect" in recipe else ""),
+        "lines": lines_of_own(budget) if certificates is None else ()
+        if promised is None else promised.quoted(None, protected(recipe) if "protect" in recipe else ""),
         "numbers": published_numbers(body, file, judged) if released else None,
         "spent": promise(guarantee) if partly else "",
         "private": bool(body.get("withheld")) or holds_private_numbers(body["assumptions"]),
@@ -151,6 +154,8 @@ def usefulness(certificates: Mapping[str, Document] | None, rows: int | None) ->
             return usable_of_records(each)
         if isinstance(each, SequenceCertificate):
             return usable_of_sequence(each, rows)
+        if isinstance(each, TrainingCertificate):
+            return Usable((), "", why=UNSCORED)
     laws = [each for each in certificates.values() if isinstance(each, Certificate)]
     if not laws:
         return None

@@ -283,13 +283,19 @@ def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
     if unit is None:
         return None
     column = table.exact(unit)
-    found = tuple(map(person_of, column.values.tolist()))
+    names = column.values.tolist()
+    found = tuple(names if _all_plain(names) else map(person_of, names))
     if column.missing.any() or len(set(found)) < len(found):
-        raise RepeatedUnit(
-            f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep "
-            "one row per unit, or one summary value (such as the mean) per unit"
-        )
+        raise repeated(unit)
     return found
+
+
+def repeated(unit: str) -> RepeatedUnit:
+    """The refusal of a table in which a person is missing, or in several rows."""
+    return RepeatedUnit(
+        f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep one "
+        "row per unit, or one summary value (such as the mean) per unit"
+    )
 
 
 def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...] | None:
@@ -302,8 +308,20 @@ def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...
     return persons_of(Table({unit: known.column(unit, whole.raw(unit))}), unit)
 
 
-_ITSELF = re.compile(r"(?!(?:true|false)$)[a-z][!-~]*|0|[1-9]\d{0,14}", re.ASCII | re.IGNORECASE)
+ITSELF = r"(?!(?:true|false)$)[a-z][!-~]*|0|[1-9]\d{0,14}"
+_ITSELF = re.compile(ITSELF, re.ASCII | re.IGNORECASE)
 """Names that are spelled in one way: of letters and signs that begin with a letter, and numbers of up to 15 digits."""
+
+
+def _all_plain(names: list[Any]) -> bool:
+    """Whether all are numbers of one to 15 digits that begin with no 0, which are spelled in one way."""
+    if set(map(type, names)) != {str}:
+        return False
+    digits = "".join(names)
+    return (
+        digits.isascii() and digits.isdecimal() and min(map(len, names)) > 0 and max(map(len, names)) <= 15
+        and "\n0" not in "\n" + "\n".join(names)
+    )  # fmt: skip
 
 
 def person_of(name: object) -> str:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Self, TypeVar, final
 
 from fugu.data import Schema
-from fugu.data.field import Field
+from fugu.data.field import IDENTIFIER, Field
 from fugu.data.frame import TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike, read_protect
@@ -32,7 +32,7 @@ from fugu.ledger.accountant import Terms, against_anybody, for_shared
 from fugu.ledger.books import Elsewhere, epsilons, standing
 from fugu.ledger.charge import LAW, left
 from fugu.ledger.events import CHARGED
-from fugu.ledger.fingerprint import fingerprints
+from fugu.ledger.frames import opened_marks
 from fugu.ledger.keys import Place
 from fugu.ledger.registration import Opening, known_already
 from fugu.numbers.exact import Real, number
@@ -40,7 +40,6 @@ from fugu.queries.groups import ExpectedGroups, PublicGroups, declared_schema, o
 from fugu.queries.kinds import Options
 from fugu.queries.statistic import Charged, NoisedQuestion, StatisticQuestion, questions_in, split
 from fugu.queries.table_belief import TableBelief, Worth
-from fugu.scenario.query import persons_of
 from fugu.utility.usable import RowsFor
 from fugu.visible import several
 
@@ -165,7 +164,7 @@ class LedgerBooks(SessionBooks):
         Without a cap it is that of the data set; one that has none, from before 0.4, gets `FOLD` times the budget, and
         where it promises more than that already, nothing more is granted."""
         require_records(self.path, self.data)
-        marks = fingerprints(private.whole, persons_of(private.table, belief.unit))
+        marks = opened_marks(private, belief.unit)
         terms: dict[str, Any] = {"data": self.data, "prior": belief, "fingerprint": marks, "late": True}
         ledger = Ledger(self.path, self.allowed, cap=self.asked, other_people=self.others, **terms)
         cap = ledger.cap
@@ -376,9 +375,8 @@ def open_session(belief: TableBelief, rows: RowsFor, table: TableLike) -> Opened
     columns = [name for name in belief.reading.fields if name in today.columns]
     private = open_table(today, belief.reading, columns, unit, rows)
     common = [name for name in private.whole.columns if name in known.reference.columns and name != unit]
-    alike = bool(common) and len(known.reference) == len(private)
-    tables = (known.reference, private.whole)
-    if alike and same_rows(*([Field("identifier").read(n, t.raw(n)) for n in common] for t in tables)):
+    there = Private(belief.reading, (), known.reference)
+    if common and same_rows(there, private, ((name, Field(IDENTIFIER)) for name in common)):
         raise PriorNotPublic(
             "the reference is the very table to be released: what a question costs would depend on it. Give "
             "another table, such as last year's"
@@ -399,7 +397,7 @@ def public_facts(
     spec = read_protect(protect, cells.columns)
     known_unit = declared  # records are read as declared, then as the reference shows; the unit as it stands
     if unit is not None and unit not in declared.fields:
-        known_unit = declared.with_field(unit, Field("identifier"))
+        known_unit = declared.with_field(unit, Field(IDENTIFIER))
     reading = known_unit.completed(cells, tuple(dict.fromkeys((*cells.columns, *known_unit.fields))))
     known = reading.read(cells, [name for name in reading.fields if name in cells.columns])
     secrets = spec.find(known)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fugu.data.private import Private
 from fugu.documents.document import canonical_json
@@ -22,8 +23,9 @@ from fugu.guarantee.composition import PUBLIC, both, called_exact
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.queries.answer import SessionAnswer, answered, cells_of
+from fugu.queries.answer import SessionAnswer, answered, cells_of, counted
 from fugu.queries.features import Feature, Whole, ranged, whole
+from fugu.queries.groups import Grouping
 from fugu.queries.kinds import OUTSIDE, QUANTILE, Bins, Cell
 from fugu.queries.record_proofs import StatedLaw
 from fugu.queries.records_certificate import RecordsCertificate
@@ -64,8 +66,12 @@ def released(
             if any(rate < _LEAST_RATE for rates in asked.rates.values() for rate in rates):
                 raise UsageError(f"the noise of {asked.query} would be wider than can be drawn; give it a larger share")
 
+        groupings = [belief.groups.of(asked.by) for asked in found]
+        numbers = [] if stored is not None else _counted(found, private, groupings)  # before it is charged: it may fail
+
         def produce() -> list[dict[str, list[int]]]:
-            return [answered(q, belief.reading, private, belief.groups.of(q.by)) for q in found]  # noqa: B023
+            there = numbers or _counted(found, private, groupings)  # noqa: B023
+            return [answered(q, n, g.names) for q, n, g in zip(found, there, groupings, strict=True)]  # noqa: B023
 
         try:
             drawn = books.spend(request, charge_for(found, public), produce)
@@ -89,6 +95,13 @@ def released(
         notes += [RANKS] if asked.kind == QUANTILE and not all(math.isnan(cell.low) for cell in cells) else []
         answers.append(SessionAnswer(plan.question, cells, *own, *stand, asked.exact, "; ".join(notes), usable))
     return answers
+
+
+def _counted(
+    questions: Sequence[NoisedQuestion], private: Private, groupings: Sequence[Grouping]
+) -> list[NDArray[np.int64]]:
+    """The numbers before noise of each question."""
+    return [counted(asked, private, grouping) for asked, grouping in zip(questions, groupings, strict=True)]
 
 
 def sizes(books: SessionBooks, asked: StatisticQuestion) -> SessionAnswer:
@@ -201,15 +214,16 @@ def outside(
     """Charge the mechanism for the columns, then run it on them as they were read."""
     names = tuple(dict.fromkeys(columns))
     for name in names:
-        if name not in private.table.columns:
-            raise ColumnNotFound(name, private.table.columns)
+        if name not in private.columns:
+            raise ColumnNotFound(name, private.columns)
     belief, features = books.belief, list[Feature]()
     for name in names:
         known = whole(belief.reading, belief.table, name) if name in belief.table.columns else np.zeros(1)
         features.append(Whole(name, len(np.unique(known))))
     rates = {"": (exact(mechanism.guarantee.epsilon),)}  # its epsilon where the columns differ
     noised = NoisedQuestion(f"outside: {mechanism.name}", OUTSIDE, None, tuple(features), OUTSIDE, rates)
-    data = {name: whole(private.schema, private.table, name) for name in names}
+    table = replace(private, columns=names).table
+    data = {name: whole(private.schema, table, name) for name in names}
 
     def produce() -> PerEntryRelease | dict[str, str]:
         try:

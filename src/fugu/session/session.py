@@ -400,8 +400,8 @@ class Session(Kinds, Shown):
         private, belief = self._look()
         for question in questions:
             for name in question.columns:
-                if name not in private.table.columns:
-                    raise ColumnNotFound(name, private.table.columns)
+                if name not in private.columns:
+                    raise ColumnNotFound(name, private.columns)
         for name in (*self._public, *(q.by for q in questions if q.by is not None)):
             belief.groups.of(name)
         if not self._books.opened:

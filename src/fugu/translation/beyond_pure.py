@@ -15,13 +15,13 @@ from fugu.errors import NotProvable
 from fugu.guarantee.asks import check_delta, exact, outward
 from fugu.guarantee.curve import RenyiCurve
 from fugu.guarantee.kinds import Approx, Renyi, pure_as_renyi
+from fugu.guarantee.lines import of_approx, of_curve, of_zcdp
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, float_up, meant_up
 from fugu.priors.chain import ChainSet, MarkovChain
 from fugu.priors.prior import Recorded
 from fugu.translation.influence import influence, members
 from fugu.translation.kernel import Array, U, pairs_of
-from fugu.translation.lines import of_approx, of_curve, of_zcdp
 from fugu.translation.profiles import epsilon_at, least_delta, lesser
 from fugu.translation.pure import published, pure_bound, translated_pure
 from fugu.translation.records import bounds

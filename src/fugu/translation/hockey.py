@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.guarantee.lines import EntryProfile, Lines
 from fugu.translation.kernel import Array, U, corners, sort_pairs
-from fugu.translation.lines import EntryProfile, Lines
 from fugu.translation.side import Mask, Side
 from fugu.translation.start import AnyStart, GivenStart
 

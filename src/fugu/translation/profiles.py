@@ -14,11 +14,11 @@ from flint import arb
 
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import exact, outward
+from fugu.guarantee.lines import EntryProfile, Lines
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, float_up, meant_up
 from fugu.priors.chain import MarkovChain
 from fugu.translation.hockey import Hockey, ProfileLevels, distances, jump, levels
-from fugu.translation.lines import EntryProfile, Lines
 from fugu.translation.sequence import earlier_side, later_side
 
 # The doors to the profiles of a chain: epsilon at a delta, and a Rényi divergence at an order.
@@ -101,7 +101,7 @@ class ChainProfile:
     """The profiles of one chain; the tables of its kernels are kept between calls.
 
     >>> from fugu.guarantee.kinds import Approx
-    >>> from fugu.translation.lines import of_approx
+    >>> from fugu.guarantee.lines import of_approx
     >>> from fractions import Fraction
     >>> chain = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=6)
     >>> entry = of_approx(Approx(0.3, 1e-9))

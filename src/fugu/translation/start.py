@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from fugu.priors.chain import MarkovChain
-from fugu.priors.transitions import StepProducts, largest
+from fugu.priors.transitions import StepProducts, largest, padded
 from fugu.translation.kernel import (
     Array,
     Frontiers,
@@ -40,18 +40,12 @@ from fugu.translation.side import (
 # every product of backward kernels. What they pass on is bounded in three ways.
 #
 # - *Given start*: by the kernels themselves (`GivenStart`).
-# - *Any start*: for losses of at most alpha and D(x, x') = max over z, z' of log K(z, x) K(z', x') / (K(z, x') K(z',
-#   x)),
-#   K = P^d, and whatever the law mu of X_(t-d) is (`AnyStart`),
+# - *Any start*: with D(z, z', x, x') = log K(z, x) K(z', x') / (K(z, x') K(z', x)), K = P^d, and whatever the law mu
+#   of X_(t-d) is (`AnyStart`),
 #
-#       L <= 4 artanh(tanh(alpha / 4) tanh(D / 4)).
+#       L(x, x') <= max over z, z' of 4 artanh(tanh(Lam(z, z') / 4) tanh(D(z, z', x, x')_+ / 4)).
 #
-#   Proof: an extreme g takes two values 1 and e^alpha; let it be e^alpha on A. With a, a' the probabilities of A given
-#   x
-#   and x' the odds a / (1 - a) and a' / (1 - a') have a quotient of at most e^D (quotients of sums of mu K over A and
-#   over the rest), and (1 + (e^alpha - 1) a) / (1 + (e^alpha - 1) a') is largest, for that quotient, where the odds of
-#   a
-#   and a' are e^(-alpha/2 +- D/2). Its value is ((1 + e^((alpha + D)/2)) / (e^(alpha/2) + e^(D/2)))^2.
+#   For many values: with the largest of all these losses and the largest D of x and x'.
 # - *The start is forgotten*: by the kernels of the stationary chain and a little more (`limit`).
 #
 # Proofs: docs/proofs/contraction.md#a-given-start and docs/proofs/contraction.md#any-start.
@@ -73,6 +67,8 @@ _ROOM_BY_NODE = ((1e-9, 0), (1e-7, 0), (1e-6, 0), (1e-5, 200), (1e-4, 400), (1e-
 """What may be lost where the recursion stops, as a share, and from which node on."""
 _RECURSION = 5
 """With more values the bound of the stationary chain is found for all m at once, not by recursion."""
+_MOST_ODDS = 20_000
+"""Fourfold odds of a step that are looked at pair by pair."""
 
 
 @dataclass
@@ -187,11 +183,10 @@ class AnyStart(Start):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._known: dict[tuple[bytes, int, int], tuple[Array, Mask]] = {}
+        self._odds: dict[tuple[bytes, int, int], Array] = {}
 
     def through(self, m: int, losses: Array, ds: tuple[int, ...], which: Places | None = None) -> Array:
-        known = [self.diameter(m, d) for d in ds]
-        both = zip(known, losses, strict=True)
-        found = np.stack([through_any(most_reached(loss, reach), diameter) for (diameter, reach), loss in both])
+        found = np.stack([self._through(m, d, loss) for d, loss in zip(ds, losses, strict=True)])
         at = [n for n, d in enumerate(ds) if self.limit is not None and self.limit.at(m - d) < NEAR]
         if which is not None:
             found = np.take_along_axis(found, which, axis=0)
@@ -200,6 +195,26 @@ class AnyStart(Start):
         elif at and self.limit is not None:
             found[at] = np.minimum(found[at], self.limit.through(m, losses[at], tuple(ds[n] for n in at)))
         return found
+
+    def _through(self, m: int, d: int, losses: Array) -> Array:
+        if self.k**4 <= _MOST_ODDS:
+            return np.asarray(through_any(losses[:, :, None, None], self.odds(m, d)).max(axis=(0, 1)))
+        diameter, reach = self.diameter(m, d)
+        return through_any(most_reached(losses, reach), diameter)
+
+    def odds(self, m: int, d: int) -> Array:
+        """D(z, z', x, x') of the d steps that end at this node, from above; 0 for values that are not possible."""
+        rows, power = self.valid_at(m - d), self.steps.of(m, d)
+        key = (rows.tobytes(), d, 0)
+        if not self.chain.homogeneous or key not in self._odds:
+            reach = power.positive & rows[:, None]
+            logs = np.where(reach, power.logs, 0.0)
+            apart = logs[:, None, :] - logs[None, :, :]
+            moved = padded(apart[:, :, :, None] - apart[:, :, None, :], 4 * power.error)
+            there = reach[:, None, :, None] & reach[None, :, None, :]
+            finite = reach[:, None, None, :] & reach[None, :, :, None]
+            self._odds[key] = np.where(there, np.where(finite, np.maximum(moved, 0.0), np.inf), 0.0)
+        return self._odds[key]
 
     def diameter(self, m: int, d: int) -> tuple[Array, Mask]:
         """D(x, x') of the d steps that end at this node, and which of the nodes before reach x: (k, k), (k, k)."""

@@ -16,6 +16,7 @@ from fugu.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from fugu_papers.catalogue import Paper, Result
+    from fugu_papers.field import Work
     from fugu_papers.glossary import Term
 
 _WHOLE = 3
@@ -26,7 +27,9 @@ def papers(
     asked: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="WHAT", help='A paper ("000"), a label ("Theorem 4.5") or a name ("GWM").', show_default=False
+            metavar="WHAT",
+            help='A paper ("000"), a label ("Theorem 4.5"), a name ("GWM"), or a work around them ("Blowfish").',
+            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -49,29 +52,33 @@ def papers(
             _table(found.results, f"{found.number}: {found.title}")
             say(f"{len(found.results)} results; fugu papers WHAT shows one; {found.page}")
     else:
-        term, results = _found(text)
+        term, results, around = _found(text)
         if as_json:
-            print_json({"term": None if term is None else _told(term), "results": [each.to_dict() for each in results]})
+            told = {"term": None if term is None else _told(term), "results": [each.to_dict() for each in results]}
+            print_json({**told, "works": [work.to_dict() for work in around]})
         else:
             _show(term, results, text)
+            _around(around)
 
 
-def _found(text: str) -> tuple[Term | None, tuple[Result, ...]]:
-    """The word of the glossary and the results that a text names; refused if there is neither."""
+def _found(text: str) -> tuple[Term | None, tuple[Result, ...], tuple[Work, ...]]:
+    """The word of the glossary, the results and the works that a text names; refused if there is none."""
     from fugu_papers.catalogue import find
     from fugu_papers.catalogue.reading import find_one
+    from fugu_papers.field import about
     from fugu_papers.glossary import find as find_word
 
     try:
         term: Term | None = find_word(text)
     except UnknownName:
         term = None
+    around = about(text)
     try:
-        return term, find(text)
+        return term, find(text), around
     except UsageError:
-        if term is None:
+        if term is None and not around:
             raise
-    return term, tuple(find_one(*place.split(" ", 1)) for place in term.where)
+    return term, tuple(find_one(*place.split(" ", 1)) for place in (term.where if term else ())), around
 
 
 def _about(paper: Paper) -> dict[str, object]:
@@ -90,6 +97,7 @@ def _link(term: Term) -> str:
 def _list(known: Sequence[Paper]) -> None:
     """The papers, with how many results have which verdict."""
     from fugu_papers.catalogue import VERDICTS
+    from fugu_papers.field import PAGE, works
 
     table = Table(header_style="bold")
     table.add_column("paper", no_wrap=True)
@@ -101,6 +109,13 @@ def _list(known: Sequence[Paper]) -> None:
         table.add_row(paper.number, escape(f"{paper.authors}: {paper.title}"), f"{len(paper.results)}: {said}")
     out.print(table)
     say('fugu papers 000 lists the results of one, fugu papers "Theorem 4.5" or GWM finds one; docs/papers.md')
+    around = Table(header_style="bold", title="Around them", title_justify="left")
+    for name in ("work", "name", "where"):
+        around.add_column(name)
+    for work in works():
+        around.add_row(*map(escape, (f"{work.authors}: {work.title}", work.names[0], work.where)))
+    out.print(around)
+    say(f"fugu papers {works()[2].names[0]} shows one; {PAGE}")
 
 
 def _table(results: Sequence[Result], title: str) -> None:
@@ -113,6 +128,19 @@ def _table(results: Sequence[Result], title: str) -> None:
         label = result.place if several else result.label
         table.add_row(*map(escape, (label, result.name, result.verdict, result.says)))
     out.print(table)
+
+
+def _around(works: Sequence[Work]) -> None:
+    """Works around the five papers, in full."""
+    for work in works:
+        out.print(f"[bold]{escape(work.authors)}[/]: {escape(work.title)}", soft_wrap=not out.is_terminal)
+        _lines(
+            ("where", f"{work.where} (told from {work.source})"),
+            ("defines", work.defines),
+            ("here", work.here),
+            ("missing", work.missing),
+            ("run it", work.link),
+        )
 
 
 def _show(term: Term | None, results: Sequence[Result], text: str) -> None:

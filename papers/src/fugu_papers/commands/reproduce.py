@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from rich import box
 from rich.table import Table
 
 from fugu.cli.asking import AsJson
-from fugu.cli.console import escape, out, print_json, progress, say, warn
-from fugu.errors import UsageError
+from fugu.cli.console import err, escape, out, print_json, progress, say, warn
+from fugu.errors import FuguError, UsageError
 
 if TYPE_CHECKING:
     from fugu_papers.experiment import Experiment, Outcome, Own, Setting
@@ -42,12 +43,16 @@ def reproduce(
         Path | None, typer.Option("--output", "-o", help="Write tables and figures into this folder.")
     ] = None,
     short: Annotated[bool, typer.Option("--short", help="Fewer points and draws: a look, not a result.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Of several: run also what the folder has from a run like this one.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List the experiments of the papers; with a NAME, run one, all of one paper, or all.
 
     Nothing is released: what a paper prints is computed, with the loss that it really has. A method that does not keep
-    its promise is shown as such. With `all`, tables and figures go into the folder reproduced, or that of -o.
+    its promise is shown as such. With `all`, tables and figures go into the folder reproduced, or that of -o, each
+    experiment as it ends: a run that was cut short goes on where it stopped. What fails is listed, and left out.
     """
     from fugu_papers.experiment import NOT_PROTECTED, Setting
     from fugu_papers.reproduce import experiments
@@ -64,9 +69,7 @@ def reproduce(
     target = output if output is not None or name.strip().lower() != "all" else Path(_FOLDER)
     if target is not None:
         _prepare(target)
-    found, missing = _run(wanted, setting, many)
-    if target is not None:
-        written = _write(found, target)
+    found, missing, written = _run(wanted, setting, target, again)
     if as_json:
         _print_json(found, missing, many)
         return
@@ -79,6 +82,8 @@ def reproduce(
         warn((NOT_PROTECTED,))
     if target is not None:
         say(f"wrote {written} files into {target}")
+    if any(not left.expected for left in missing):
+        raise typer.Exit(1)
 
 
 def _own(table: Path | None, publish: str | None, protect: str | None) -> Own | None:
@@ -110,26 +115,46 @@ def _wanted(name: str, own: Own | None) -> tuple[Experiment, ...]:
     return tuple(several)
 
 
+class _Left(NamedTuple):
+    """An experiment that was left out, and why; `expected`: for want of its data."""
+
+    experiment: Experiment
+    why: str
+    expected: bool
+
+
 def _run(
-    wanted: tuple[Experiment, ...], setting: Setting, many: bool
-) -> tuple[list[tuple[Experiment, Outcome]], list[tuple[Experiment, str]]]:
-    """Run them; of several, one whose data is not there, or is not what it should be, is left out and said."""
+    wanted: tuple[Experiment, ...], setting: Setting, target: Path | None, again: bool
+) -> tuple[list[tuple[Experiment, Outcome]], list[_Left], int]:
+    """Run them, and write each as it ends; of several, one that cannot be run is left out and said. Also how many files
+    were written."""
     from fugu.progress import report, stage
+    from fugu_papers.reproduce import done, made_by, write
     from fugu_papers.shelf import DataMissing, WrongData
 
-    found, missing = [], []
+    found, missing, written, many, made = [], [], 0, len(wanted) > 1, made_by(setting)
     with progress("reproducing"):
         for number, experiment in enumerate(wanted):
             if many:
                 report("experiments", number, len(wanted))
             stage(experiment.name)
+            before = done(experiment, target, made) if many and target is not None and not again else None
+            began = time.monotonic()
             try:
-                found.append((experiment, experiment.run(setting)))
-            except (DataMissing, WrongData) as error:
+                outcome = before or experiment.run(setting)
+                if target is not None and before is None:
+                    written += len(write(experiment, outcome, target, made))
+                found.append((experiment, outcome))
+                told = "done before" if before else f"{len(outcome.rows)} rows, {time.monotonic() - began:.0f} s"
+            except Exception as error:
                 if not many:
                     raise
-                missing.append((experiment, str(error)))
-    return found, missing
+                expected = isinstance(error, DataMissing | WrongData)
+                told = str(error) if isinstance(error, FuguError) else f"{type(error).__name__}: {error}"
+                missing.append(_Left(experiment, told, expected))
+            if many and not err.is_terminal:
+                err.print(f"{number + 1} of {len(wanted)}: {escape(experiment.name)}, {escape(told)}", soft_wrap=True)
+    return found, missing, written
 
 
 def _prepare(target: Path) -> None:
@@ -140,12 +165,6 @@ def _prepare(target: Path) -> None:
         raise UsageError(f"--output: {str(target)!r} is not a folder; name one to write into") from None
     if not os.access(target, os.W_OK | os.X_OK):
         raise UsageError(f"--output: the folder {str(target)!r} cannot be written into; name another one")
-
-
-def _write(found: list[tuple[Experiment, Outcome]], target: Path) -> int:
-    from fugu_papers.reproduce import write
-
-    return sum(len(write(experiment, outcome, target)) for experiment, outcome in found)
 
 
 def _list(known: tuple[Experiment, ...], shelf: Shelf, as_json: bool) -> None:
@@ -208,7 +227,7 @@ def _show(experiment: Experiment, outcome: Outcome) -> None:
                 soft_wrap=not out.is_terminal)  # fmt: skip
 
 
-def _summary(found: list[tuple[Experiment, Outcome]], missing: list[tuple[Experiment, str]]) -> None:
+def _summary(found: list[tuple[Experiment, Outcome]], missing: list[_Left]) -> None:
     """One line for each experiment: how many rows came out as printed, and what the printed methods cost."""
     from fugu_papers.summary import VERDICTS, summary
 
@@ -222,13 +241,14 @@ def _summary(found: list[tuple[Experiment, Outcome]], missing: list[tuple[Experi
     total = summary(tuple(row for _, outcome in found for row in outcome.rows))
     table.add_row("[bold]all[/]", *total.cells())
     out.print(table)
-    for experiment, why in missing:
-        say(f"{experiment.name} was left out: {why}", soft_wrap=not out.is_terminal)
+    for experiment, why, expected in missing:
+        said = "was left out" if expected else "failed"
+        say(f"{experiment.name} {said}: {why}", soft_wrap=not out.is_terminal)
 
 
-def _print_json(found: list[tuple[Experiment, Outcome]], missing: list[tuple[Experiment, str]], many: bool) -> None:
+def _print_json(found: list[tuple[Experiment, Outcome]], missing: list[_Left], many: bool) -> None:
     from fugu_papers.reproduce import to_dict
 
     told = [to_dict(experiment, outcome) for experiment, outcome in found]
-    left = [{"name": experiment.name, "why": why} for experiment, why in missing]
+    left = [{"name": experiment.name, "why": why, "failed": not known} for experiment, why, known in missing]
     print_json({"experiments": told, "left_out": left} if many else told[0])

@@ -11,12 +11,11 @@ a problem like it was solved before, its potentials and edges are where this one
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fugu.translation.records.flow import FlowBasis, MassPlan, plan_of, solve, weighed
+from fugu.translation.records.flow import FRESH, FlowBasis, MassPlan, eased, plan_of, solve, weighed
 from fugu.translation.records.problem import Distances, Floats, Ints, PricingProblem, Rate, distinct
 from fugu.visible import Json
 
@@ -61,12 +60,13 @@ class Nearness:
 
 
 NEAR = Nearness()
+_NO_EDGES = (np.zeros(0, dtype=np.int64),) * 2
 
 
 @dataclass(frozen=True, eq=False)
 class PricedPlan:
-    """A plan, the potentials h = log g, the bound from below that g gives, the edges of the graph, what it is for, and
-    where the simplex method ended."""
+    """A plan, the potentials h = log g, the bound from below that g gives, the edges of the graph, what it is for,
+    where the simplex method ended, and the t of `softly` where it was near enough without a program."""
 
     plan: MassPlan | None
     lower: float
@@ -74,6 +74,7 @@ class PricedPlan:
     edges: tuple[Ints, Ints]
     problem: PricingProblem
     basis: FlowBasis | None = None
+    soft: float = 0.0
 
     @property
     def high(self) -> float:
@@ -128,15 +129,16 @@ def find(problem: PricingProblem, before: PricedPlan | None = None, limits: Near
         limits: when to stop.
     """
     distances, n = Distances(problem), problem.size
-    if before is None or float(problem.widest) > max(_WIDE, 2 * float(before.problem.widest)):
-        best = _rounds(problem, distances, *_start(problem, distances), limits)
+    if before is not None and float(problem.widest) > max(_WIDE, 2 * float(before.problem.widest)):
+        before = None
+    if before is not None and n > EXACT and (known := _again(problem, distances, before)).done(limits):
+        return known
+    if before is None or before.soft:
+        best = _fresh(problem, distances, limits, before)
     else:
-        if before.plan is not None and n > EXACT and (known := _again(problem, distances, before)).done(limits):
-            return known
         best = _rounds(problem, distances, distances.closure(before.h), before.edges, limits, basis=before.basis)
         if n <= FEW and best.poor(limits):
-            fresh = _rounds(problem, distances, *_start(problem, distances), limits)
-            best = min(best, fresh, key=lambda f: f.high)
+            best = min(best, _fresh(problem, distances, limits), key=lambda f: f.high)
     for steepest in _OTHERWISE if n <= EXACT else ():
         if best.poor(limits):
             other = _rounds(problem, distances, best.h, best.edges, limits, steepest)
@@ -144,44 +146,99 @@ def find(problem: PricingProblem, before: PricedPlan | None = None, limits: Near
     return best
 
 
+def _fresh(
+    problem: PricingProblem, distances: Distances, limits: Nearness, before: PricedPlan | None = None
+) -> PricedPlan:
+    """What is found without a program before it. `before`: how far `softly` came."""
+    if not FRESH < problem.size <= FEW:
+        return _rounds(problem, distances, *_start(problem, distances), limits)
+    soft = softly(problem, distances, limits, before)
+    if soft.done(limits):
+        return soft
+    return min(_rounds(problem, distances, soft.h, soft.edges, limits), soft, key=lambda f: f.high)
+
+
 def _again(problem: PricingProblem, distances: Distances, before: PricedPlan) -> PricedPlan:
     """What a plan and potentials for other charges say of these: the plan as it stands, the potentials scaled down."""
-    assert before.plan is not None
-    plan = weighed(problem, distances, before.plan.i, before.plan.j, before.plan.weight)
+    plan = before.plan and weighed(problem, distances, before.plan.i, before.plan.j, before.plan.weight)
     now = {c.shape: c.own for c in problem.charges}
     h = before.h * min((float(now.get(c.shape, 0) / c.own) for c in before.problem.charges), default=0.0)
-    return PricedPlan(plan, max(lower_bound(problem, h), 0.0), h, before.edges, problem)
+    return replace(before, plan=plan, lower=max(lower_bound(problem, h), 0.0), h=h, problem=problem)
 
 
-def carried(problem: PricingProblem, found: Sequence[tuple[PricedPlan, float]]) -> PricedPlan | None:
-    """Potentials and edges to begin with, from plans for other laws of the same features, or of some of them.
+# Where a program begins: every state of p shares its mass out softly among the states of q that are nearly nearest.
+#
+# With sharpness 1/t state x sends to y the part w(x, y), in proportion to e^(-(Lam(x, y) + h(y)) / t). At the best h
+# what arrives at y, weighed by p e^h, is in proportion to q e^h; each turn moves h(y) to where that would hold if the
+# others stood still, and some way beyond. As t falls h comes near the best potentials, and w near a plan.
 
-    `found`: each with the sign of its potentials, -1 for two laws in the other order, where 1 / g is nearly best."""
-    edges: list[tuple[Ints, Ints]] = []
-    h, distances = np.full(problem.size, np.inf), Distances(problem)
-    for plan, sign in found:
-        there = plan.problem
-        if not set(there.names) <= set(problem.names):
-            continue
-        columns = [problem.names.index(name) for name in there.names]
-        rows = {tuple(row): k for k, row in enumerate(there.values.tolist())}
-        at = np.array([rows.get(tuple(row), -1) for row in problem.values[:, columns].tolist()])
-        new = (at >= 0) & np.isinf(h)
-        if not new.any():
-            continue
-        level = np.logaddexp.reduce(sign * plan.h + np.log(np.maximum(there.q, 1e-9))) - math.log(int(there.q.sum()))
-        h[new] = sign * plan.h[at[new]] - level
-        if there.names == problem.names:
-            place = np.full(there.size, -1)
-            place[at[at >= 0]] = np.flatnonzero(at >= 0)
-            i, j = (place[side] for side in plan.edges[:: int(sign)])
-            edges.append((i[(i >= 0) & (j >= 0)], j[(i >= 0) & (j >= 0)]))
-    if np.isinf(h).all():
-        return None
-    h = distances.closure(h)
-    edges += [distances.neighbours(0 if edges else 3), distances.steepest(h)[:2]]
-    i, j = (np.concatenate([pair[side] for pair in edges]) for side in (0, 1))
-    return PricedPlan(None, 0.0, h, distinct(i, j, problem.size), problem)
+_SOFT, _HARD, _COOLER = 1 / 64, 0.01, 2.0
+"""The first t, in parts of the widest distance; the last one, in parts of the price; by how much each t is less."""
+_TURNS, _BEYOND, _LEAP = 60, 1.8, 3.0
+"""Turns at each t, how far they go beyond, and by how many t one may move a potential."""
+_FAINT = 20.0
+"""Pairs that are so many t above the nearest get nothing, and no potential moves by more than half of it at one t."""
+_SHARE = 1e-9
+"""Parts of a state's mass below this are left out of a plan."""
+_EASED = 1.05
+"""A plan that proves up to so many times what is enough may be eased."""
+_DUST = 1e-5
+"""Room left for mass that finds none, as a part of what is enough."""
+_PROGRAM = (0.05, 12)
+"""What a program gets of the pairs: those so near, in parts of the price, and so many for each state."""
+
+
+def softly(
+    problem: PricingProblem, distances: Distances, limits: Nearness, before: PricedPlan | None = None
+) -> PricedPlan:
+    """Potentials and a plan without a program, as near as `limits` asks or as t allows; with the edges for a program
+    where that is not near enough. `before`: where this begins, at its t."""
+    from scipy.sparse import csr_matrix
+
+    x, y = np.flatnonzero(problem.p), np.flatnonzero(problem.q)
+    p, log_q = problem.p[x] / problem.p.sum(), np.log(problem.q[y] / problem.q.sum())
+    h, t = np.zeros(y.size), float(problem.widest) * _SOFT
+    if before is not None and before.problem.charges == problem.charges:
+        h, t = before.h[y], before.soft
+    best = PricedPlan(None, 0.0, np.zeros(problem.size), _NO_EDGES, problem, soft=t)
+    while True:
+        least, (i, j, above) = distances.nearly(h, x, y, _FAINT * t)
+        everywhere = np.full(problem.size, np.inf)
+        everywhere[y] = h
+        everywhere[x] = least
+        low = float(np.logaddexp.reduce(np.log(p) + least) - np.logaddexp.reduce(log_q + h))
+        if low > best.lower or best.plan is None:
+            best = replace(best, lower=max(low, 0.0), h=everywhere)
+        if best.done(limits):
+            return replace(best, soft=t)
+        if best.plan is not None and t <= _HARD * max(best.lower, _VIOLATED):
+            break
+        kernel = csr_matrix((np.exp(above / -t), j, np.searchsorted(i, np.arange(x.size + 1))), (x.size, y.size))
+        back, moved = kernel.T.tocsr(), np.zeros(y.size)  # by -t times this
+        wanted, weight = log_q + h, p * np.exp(least - least.max())
+        for _ in range(_TURNS):
+            reached = kernel @ np.exp(moved)
+            sent = weight * reached**-t
+            arrived = back @ (sent / reached) / sent.sum()
+            aim = wanted - np.logaddexp.reduce(wanted - t * moved) - np.log(np.maximum(arrived, 1e-300))
+            moved += _BEYOND * np.clip(aim / (1 + t) - moved, -_LEAP, _LEAP)
+            np.clip(moved, -_FAINT / 2, _FAINT / 2, out=moved)
+        share = kernel.data * np.exp(moved)[j] / (kernel @ np.exp(moved))[i]
+        kept = share > _SHARE
+        plan = weighed(problem, distances, x[i[kept]], y[j[kept]], share[kept])
+        if limits.enough is not None and best.lower < limits.enough < math.log(plan.value) < _EASED * limits.enough:
+            plan = min(
+                plan, eased(problem, distances, plan, math.exp(limits.enough * (1 - _DUST))), key=lambda p: p.value
+            )
+        if best.plan is None or plan.value < best.plan.value:
+            best = replace(best, plan=plan)
+        h, t = h - t * moved, t / _COOLER
+    more, few = _PROGRAM[0] * best.high, _PROGRAM[1]
+    (i, j, _), (b, a, _) = (
+        distances.nearly(start, *ends, more, few)[1] for start, ends in ((best.h[y], (x, y)), (-best.h[x], (y, x)))
+    )
+    pairs = distinct(np.concatenate([x[i], x[a]]), np.concatenate([y[j], y[b]]), problem.size)
+    return replace(best, edges=pairs, soft=0.0)
 
 
 def _rounds(
@@ -236,12 +293,12 @@ def _rounds(
 
 def _start(problem: PricingProblem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
     """Potentials and edges to begin with: those of coarser lines, or of smaller distances."""
-    if problem.size <= _COARSE and problem.widest > _WIDE:
+    if problem.size <= FRESH and problem.widest > _WIDE:
         near = replace(problem, charges=tuple(c.of(c.unit / 2) for c in problem.charges))
         half = find(near, limits=Nearness(gap=0.01))
         return 2 * half.h, half.edges
-    edges = distances.neighbours(3 if problem.size <= FEW else 1)
-    coarse = coarser(problem) if problem.size > _COARSE else None
+    edges = distances.neighbours(3 if problem.size <= FRESH else 1)
+    coarse = coarser(problem) if problem.size > FRESH else None
     if coarse is None:
         return np.zeros(problem.size), edges
     # the largest Lipschitz function on the states of the problem below the potentials of the coarser states

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from fugu.translation.records.bounds import checked
 from fugu.translation.records.flow import FRESH, MassPlan
-from fugu.translation.records.plan import EXACT, MOST, NEAR, Nearness, PricedPlan, carried, find, proof_of
+from fugu.translation.records.plan import EXACT, MOST, NEAR, Nearness, PricedPlan, find, proof_of
 from fugu.translation.records.problem import (
     Apart,
     Floats,
@@ -82,7 +82,6 @@ class Pricer:
         states: the value of each feature at each state.
         p: whole-number counts of the states given s.
         q: the same given t.
-        others: tells of pricers of other laws, each with the sign of its potentials (`carried`), to begin with.
 
     >>> from fractions import Fraction
     >>> from fugu.translation.records.problem import Rate
@@ -91,8 +90,8 @@ class Pricer:
     0.476475614
     """
 
-    def __init__(self, states: States, p: Ints, q: Ints, others: Others | None = None) -> None:
-        self._states, self._p, self._q, self._others = states, counts(p, "s"), counts(q, "t"), others
+    def __init__(self, states: States, p: Ints, q: Ints) -> None:
+        self._states, self._p, self._q = states, counts(p, "s"), counts(q, "t")
         self._found: dict[object, PricedPlan] = {}
         self._known: list[tuple[dict[Shape, float], PriceEstimate]] = []
 
@@ -152,8 +151,6 @@ class Pricer:
             few = problem.size <= FRESH
             key = tuple(c.shape for c in problem.charges) if few else problem.names
             found = self._found.get(key)
-            if found is None and not few:
-                found = carried(problem, list(self._begun()))
             if found is None or found.problem.charges != problem.charges or not found.done(limits):
                 found = find(problem, found, limits)
             self._found[key] = found
@@ -168,15 +165,6 @@ class Pricer:
         if best.value >= own.value * (1 - _AS_OWN):
             return own, low, None
         return best, low, plan if best.proof["how"] == "plan" else None
-
-    def _begun(self) -> Iterator[tuple[PricedPlan, float]]:
-        """Where a new set of features may begin: its own plans, the last first, then those of other laws."""
-        yield from ((found, 1.0) for found in reversed(self._found.values()))
-        for other, sign in self._others() if self._others else ():
-            yield from ((found, sign) for found in reversed(other._found.values()))
-
-
-Others = Callable[[], Iterable[tuple[Pricer, float]]]
 
 
 # Prices in closed form, in doubles: what they are about, and how they grow with each charge.

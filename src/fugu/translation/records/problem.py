@@ -348,23 +348,45 @@ class Distances:
             found += step * (np.abs(code[i] - code[j]) if line else code[i] != code[j])
         return found
 
-    def rows(self, start: Floats | None = None) -> Iterator[tuple[slice, Floats]]:
-        """Blocks of rows of the matrix Lam(x, y) + start(y); each block is written over by the next."""
-        height = max(1, _BLOCK // self.size)
-        whole, part = np.empty((2, height, self.size))
-        for first in range(0, self.size, height):
-            taken = slice(first, min(first + height, self.size))
+    def rows(
+        self, start: Floats | None = None, x: Ints | slice = slice(None), y: Ints | slice = slice(None)
+    ) -> Iterator[tuple[slice, Floats]]:
+        """Blocks of rows of the matrix Lam(x, y) + start(y); each block is written over by the next.
+
+        `x`, `y`: the states that have a row, and those that have a column."""
+        ends, starts = self.codes[:, y], self.codes[:, x]
+        size, width = starts.shape[1], ends.shape[1]
+        height = max(1, _BLOCK // width)
+        whole, part = np.empty((2, height, width))
+        for first in range(0, size, height):
+            taken = slice(first, min(first + height, size))
             found, work = whole[: taken.stop - first], part[: taken.stop - first]
             found[:] = 0.0 if start is None else start
-            for code, step, line in zip(self.codes, self.units, self.line, strict=True):
+            for code, end, step, line in zip(starts, ends, self.units, self.line, strict=True):
                 if line:
-                    np.subtract(code[taken, None], code, out=work)
+                    np.subtract(code[taken, None], end, out=work)
                     np.abs(work, out=work)
                     work *= step
                 else:
-                    np.multiply(code[taken, None] != code, step, out=work)
+                    np.multiply(code[taken, None] != end, step, out=work)
                 found += work
             yield taken, found
+
+    def nearly(
+        self, start: Floats, x: Ints, y: Ints, more: float, few: int = 1
+    ) -> tuple[Floats, tuple[Ints, Ints, Floats]]:
+        """For each of `x` the least Lam(x, y) + start(y); and, as places in `x` and `y`, the pairs that are at most
+        `more` above it, at least `few` for each of `x`, with how far they are above it."""
+        least, few = np.empty(x.size), min(few, y.size) - 1
+        found: list[tuple[Ints, Ints, Floats]] = []
+        for taken, block in self.rows(start, x, y):
+            least[taken] = block.min(axis=1)
+            rise = np.subtract(block, least[taken, None], out=block)
+            most = more if few < 1 else np.maximum(np.partition(rise, few, axis=1)[:, few, None], more)
+            i, j = np.divmod(np.flatnonzero(rise <= most), y.size)
+            found.append((i + taken.start, j, rise[i, j]))
+        i, j, above = (np.concatenate([each[k] for each in found]) for k in range(3))
+        return least, (i, j, above)
 
     def closure(self, h: Floats) -> Floats:
         """min over y of Lam(x, y) + h(y): the largest Lipschitz function below h."""

@@ -10,13 +10,14 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from fugu.guarantee.asks import exact
 from fugu.guarantee.curve import RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure
 from fugu.numbers import balls
+from fugu.numbers.exact import UNIT as U
 from fugu.numbers.exact import meant_up
-from fugu.translation.kernel import Array, U
 
 # A concave bound phi(t) = min over j of a_j t + b_j on the probability of an event, as an immutable list of lines.
 #
@@ -34,6 +35,7 @@ from fugu.translation.kernel import Array, U
 #
 # Proofs: docs/proofs/profiles.md#lines and docs/proofs/profiles.md#rounding.
 
+Array = NDArray[np.float64]
 MOST = 192
 """Lines kept after an operation."""
 _LEAST_B, _MOST_A = 1e-280, 1e280
