@@ -144,7 +144,7 @@ def test_both_proofs_look_all_over_the_box():
     assert box == ((0, 10, 1),)
     rates = [1 / Fraction(made.noise.scale) * made.noise.grid]
     bare = Exchanged(replace(family, errors=(0.02, 0.02)), ((0, 10, 10),)).loss(rates)
-    assert float(second(made.certificate).epsilon[1]) == pytest.approx(1, rel=1e-6) and bare < 0.09
+    assert float(second(made.certificate).epsilon[1]) == pytest.approx(1, rel=1e-6) and bare < 0.15
 
 
 def random_class(rng, d, records, values):

@@ -20,6 +20,7 @@ EXPECTED: tuple[Change, ...] = (
         "*",
         "a search that left the doubles refused covariances that differ in one entry: they are proved now",
     ),
+    Change("doors/wrong/* release --help", "answer", "laws of records that may be off are an option: --law-error"),
     Change(
         "property*pure*",
         "*",
