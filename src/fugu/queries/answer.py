@@ -321,6 +321,8 @@ class Contributions:
 def counted(asked: PricedQuestion, private: Private, grouping: Grouping) -> Codes:
     """The numbers before noise of each group, of an open table: they are for `draw`, and nothing else looks at them."""
     assert grouping.at is not None  # the private table was looked at
+    if float(len(private)) * max(feature.top for feature in asked.features) >= _WHOLE:  # both are public
+        raise UsageError("sums of so many rows may be beyond the numbers that noise is added to; give a wider step")
     tally = Contributions(tuple(asked.features), asked.facts.summed, grouping.by, grouping.field)
     numbers = np.zeros((len(grouping.names), _width(asked.features, asked.facts.summed)), dtype=np.int64)
     place = {name: k for k, name in enumerate(grouping.names)}
