@@ -230,6 +230,17 @@ def test_without_oscillation_or_in_one_order_the_sum_is_too_small(monkeypatch: p
     assert block_delta(item, (0, 1), noise, epsilon, 0.0).high < 0.999 * true
 
 
+def test_what_lies_beyond_a_short_box_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The box is made so short that the tails count."""
+    atoms, p, q = [(0, 0), (6, 2)], [Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]
+    item, dense = placed(atoms, p, q), Dense(atoms, p, q, "gaussian", 4.0, 60)
+    monkeypatch.setattr(blocks, "_TAIL", 1e9)
+    found = block_delta(item, (0, 1), fugu.Gaussian(4, 1), Fraction(1), 0.0)
+    assert found.low < 0.9 * dense.delta(1.0) < dense.delta(1.0) <= found.high
+    found = block_divergence(item, (0, 1), fugu.Gaussian(4, 1), Fraction(2))
+    assert dense.renyi(2) <= found.high
+
+
 def test_continuous_gaussian_noise_is_not_given_the_sum_over_a_lattice() -> None:
     """On a lattice of steps as wide as the noise the sum is less than what the continuous noise loses."""
     pair = fugu.LawPair(fugu.Discrete([[0, 0]]), fugu.Discrete([[1, 0]]), "pair")
