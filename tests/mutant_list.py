@@ -185,7 +185,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
      "loss/test_blocks.py::test_what_lies_beyond_a_short_box_is_added"),
     ("block_divergence", "blocks, one order of a divergence", "(bounds, lambda p, q, moved: bounds(q, p, moved))", "(bounds,)"),
     ("block_divergence", "blocks, a box around the atoms alone", "np.concatenate((a * x + (1 - a) * y, a * y + (1 - a) * x))",
-     "np.concatenate((x, y))", "loss/test_blocks.py::test_what_is_summed_replaces_what_couplings_imply"),
+     "np.concatenate((x, y))", "loss/test_blocks.py::test_what_lies_beyond_a_short_box_is_added"),
     ("_Box._moved", "blocks, no oscillation", "np.minimum(slopes, self.ranges) @ steps", "0 * np.minimum(slopes, self.ranges) @ steps"),
     ("_Box._moved", "blocks, a quarter of the oscillation", "2 * float_up(self.noise.rate or Fraction(0))",
      "0.5 * float_up(self.noise.rate or Fraction(0))"),

@@ -20,4 +20,5 @@ EXPECTED: tuple[Change, ...] = (
         "*",
         "a search that left the doubles refused covariances that differ in one entry: they are proved now",
     ),
+    Change("vectors*", "*", "vectors with a delta or a Renyi budget are proved by sums over blocks of outputs"),
 )
