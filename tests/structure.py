@@ -24,6 +24,8 @@ LONG: dict[str, str] = {
     "data/files.py": "text files cut into cells by one parser, and what may stand in them: reading and writing agree",
     "documents/release.py": "one document, its private part, and the commitments that bind both to files",
     "utility/reading.py": "what is said of published numbers beside the reference: one rule for each kind of release",
+    "ledger/accountant.py": "what releases promise together: each way to add them, and what is refused, side by side",
+    "ledger/books.py": "what the file of a ledger says: requests, charges, persons, accounts, each account in words",
     "ledger/events.py": "the chain of events, the state that they add up to, and checkpoints of it",
     "queries/law_price.py": "a question, its laws and their noise: each line of the argument rests on the one before",
     "laws/adding.py": "the law of a sum: in integers, term by term or by one FFT, each with its error",
