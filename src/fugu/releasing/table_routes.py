@@ -12,7 +12,8 @@ from typing import Any, cast
 
 import fugu
 from fugu.data.secrets import cut_cells, few_rows
-from fugu.data.uses import misfits
+from fugu.data.uses import misfits, several_rows
+from fugu.documents.sentences import one_row
 from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact
@@ -216,6 +217,7 @@ def _told(
     yield usable
     told = _figures(certificate, usable, account)
     yield from sentences(told["rules"])
+    yield Text(f"assumed: {one_row(certificate['unit'])}")
     budget = certificate.budget if account is None else account.budget  # with its delta, if it has one
     left = _left(told["left"], budget.epsilon, promise(budget))
     if certificate.cap is not None:
@@ -254,7 +256,8 @@ def release_query(dispatch: Dispatch) -> Forecast:
             few = few_rows({secret: int(mask.sum()) for secret, mask in believed.masks.items()})
             bounds = dict.fromkeys(believed.question.columns, believed.options.bounds)
             unfit = misfits(dispatch.known, believed.reading, {"query": bounds, "by": [plan.by]})
-            weak = (*few, *unfit, *cut_cells(dispatch.known, believed.reading, bounds))
+            people = several_rows(dispatch.known, question.unit, (*bounds, plan.by))
+            weak = (*people, *few, *unfit, *cut_cells(dispatch.known, believed.reading, bounds))
         rows = RowsFor(question.rows, len(believed.known), own=believed.public_prior)
         if dispatch.rehearses:
             dry = DryRun.of(rows, (*believed.question.columns, question.unit), plan.by)
@@ -290,7 +293,7 @@ def release_query(dispatch: Dispatch) -> Forecast:
     said: tuple[Block, ...] = (
         _numbers(prepared, cells),
         usable,
-        *sentences(summary["rules"]),
+        *sentences((*summary["rules"], f"assumed: {one_row(question.unit)}")),
         *sentences(warned, CAUTION),
     )
     return dispatch.published(going, columns_of(cells), summary, said, audit, remarks=(*weak, *remarks))
@@ -346,7 +349,8 @@ def _forecast(
     said = _said(dispatch, plan, rehearsed, weak, usable)
     shown: tuple[Block, ...] = (
         usable, Text(f"noise scale of each group: {scales}"),
-        *sentences(said["rules"]), *sentences((*rehearsed.exact, *rehearsed.warnings, *weak), CAUTION),
+        *sentences((*said["rules"], f"assumed: {one_row(dispatch.question.unit)}")),
+        *sentences((*rehearsed.exact, *rehearsed.warnings, *weak), CAUTION),
     )  # fmt: skip
     return dry.forecast({**said, "scales": scales}, shown, rehearsed.certificates, usable)
 

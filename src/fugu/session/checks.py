@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fugu.data import Schema
 from fugu.data.frame import TableLike
 from fugu.data.secrets import ProtectLike, cut_cells, few_rows
-from fugu.data.uses import misfits
+from fugu.data.uses import misfits, several_rows
 from fugu.documents.document import canonical_json
 from fugu.documents.parts import published_unit
 from fugu.documents.reading import reading
@@ -144,7 +144,8 @@ def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) 
     known = belief.groups.reference
     few = few_rows({secret: int(mask.sum()) for secret, mask in belief.masks.items()})
     unfit = misfits(known, belief.reading, {"query": bounds, "by": groups})
-    return (*few, *unfit, *cut_cells(known, belief.reading, bounds))
+    people = several_rows(known, belief.unit, (*bounds, *groups))
+    return (*people, *few, *unfit, *cut_cells(known, belief.reading, bounds))
 
 
 def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str, cell: str) -> Ends | None:
