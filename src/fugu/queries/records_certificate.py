@@ -27,7 +27,7 @@ from fugu.documents.sentences import APART, UNPROTECTED, Told, one_row, ranges_s
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
-from fugu.guarantee.composition import both
+from fugu.guarantee.composition import both, weaknesses
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
@@ -181,6 +181,10 @@ class RecordsCertificate(Promising):
     @property
     def rows(self) -> int:
         return sum(kind.rows for kind in self.types)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Why the budget protects hardly anybody, if so."""
+        return weaknesses(self.budget, self.rows)
 
     @property
     def composes(self) -> bool:

@@ -91,7 +91,8 @@ def release_records(dispatch: Dispatch) -> Forecast:
     shown = dict(zip(COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
     summary = {
         "plan": plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers],
-        "implausible": list(remarks), "warnings": list(weak), **_figures(certificate, usable, account),
+        "implausible": list(remarks), "warnings": [*weak, *certificate.warnings()],
+        **_figures(certificate, usable, account),
         "ledger": None if payer is None else payer.entry(), "left": float(session.remaining().epsilon),
     }  # fmt: skip
     exactly = (answer.question for answer in answers if answer.public)
@@ -122,7 +123,7 @@ def _rehearsed(
     public = [question for question in plan if question.sized]
     summary = {
         "plan": list(map(str, plan)), "route": RECORDS, "questions": told, "public": list(map(str, public)),
-        "warnings": list(weak), **_figures(certificate, rehearsed.usable),
+        "warnings": [*weak, *certificate.warnings()], **_figures(certificate, rehearsed.usable),
     }  # fmt: skip
     head = ("question", "noise", "groups", "price")
     rows = [(x["query"], x["words"], str(x["groups"]), f"{float(read_number(x['own'])):.4g}") for x in told]
@@ -224,7 +225,7 @@ def _told(
         rest = float(certificate.cap - certificate.any_belief)
         left += f"; against anybody {_left(rest, certificate.cap, promise(certificate.cap))}"
     yield Text(f"left: {left}")
-    yield from sentences(told["exact"], CAUTION)
+    yield from sentences((*certificate.warnings(), *told["exact"]), CAUTION)
 
 
 def _left(rest: float, whole: Real, of: str) -> str:
