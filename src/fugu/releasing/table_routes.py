@@ -24,6 +24,7 @@ from fugu.numbers.text import number
 from fugu.publication.files import Outgoing
 from fugu.publication.releasing import ReleaseAccount
 from fugu.queries.answer import COLUMNS, Answer, columns_of
+from fugu.queries.features import rounding_said
 from fugu.queries.kinds import Cell
 from fugu.queries.law_price import LawNoise, LawPrice
 from fugu.queries.records_certificate import RecordsCertificate
@@ -258,7 +259,9 @@ def release_query(dispatch: Dispatch) -> Forecast:
             bounds = dict.fromkeys(believed.question.columns, believed.options.bounds)
             unfit = misfits(dispatch.known, believed.reading, {"query": bounds, "by": [plan.by]})
             people = several_rows(dispatch.known, question.unit, (*bounds, plan.by))
-            weak = (*people, *few, *unfit, *cut_cells(dispatch.known, believed.reading, bounds))
+            cut = cut_cells(dispatch.known, believed.reading, bounds)
+            rounded = rounding_said(str(plan), believed.feature, believed.reading, believed.cells)
+            weak = (*people, *few, *unfit, *cut, *rounded)
         rows = RowsFor(question.rows, len(believed.known), own=believed.public_prior)
         if dispatch.rehearses:
             dry = DryRun.of(rows, (*believed.question.columns, question.unit), plan.by)
