@@ -34,6 +34,7 @@ from fugu.queries.features import (
     Placed,
     SquaredFeature,
     axis_of,
+    fine_range,
     placed_by,
     reference_range,
     require_numbers,
@@ -345,7 +346,10 @@ def coding(question: StatisticQuestion, schema: Schema, reference: Table, option
     if width is not None and width <= 0:
         raise UsageError(f"step must be a finite number above 0, got {brief(step)}")
     if bounds is None:
-        low, high, width = reference_range(schema, reference, column, width)
+        if width is None:
+            low, high, width = fine_range(schema, reference, column, question.kind == QUANTILE)
+        else:
+            low, high, width = reference_range(schema, reference, column, width)
     else:
         try:
             low, high = map(as_fraction, () if isinstance(bounds, str | Mapping) else bounds)
