@@ -134,6 +134,19 @@ def test_laws_known_up_to_an_error_are_looked_at_all_over_the_box():
     assert wrong == pytest.approx(0.040002, abs=1e-6) and wrong < truth
 
 
+def test_both_proofs_look_all_over_the_box():
+    far = {"x": [0, 10] * 30 + [1, 10], "s": ["p"] * 30 + ["q"] * 32}
+    scenario = Scenario.from_property(far, ["mean(x)"], "s=p", 10, tolerance=0.1, bounds={"x": (0, 10)})
+    made = fugu.calibrate(scenario, Pure(1), law_error=0.02)
+    assert fugu.verify(made).holds and second(made.certificate).outcome == "holds"
+    model = scenario.property
+    family, _, box = records_on(model)
+    assert box == ((0, 10, 1),)
+    rates = [1 / Fraction(made.noise.scale) * made.noise.grid]
+    bare = Exchanged(replace(family, errors=(0.02, 0.02)), ((0, 10, 10),)).loss(rates)
+    assert float(second(made.certificate).epsilon[1]) == pytest.approx(1, rel=1e-6) and bare < 0.15
+
+
 def random_class(rng, d, records, values):
     rows = [tuple(int(x) for x in rng.integers(0, values, d)) for _ in range(records)]
     return dict(Counter(rows))

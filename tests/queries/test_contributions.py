@@ -4,6 +4,7 @@ whole numbers of any size; and it is what the definition says, record by record.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -102,7 +103,7 @@ def test_tables_of_many_groups_and_few_records_take_little_room():
     schema = fugu.Schema({**SCHEMA.columns, "w": {"kind": "identifier"}})
     private = Private(schema, ("w", "g"), Table(table))
     found = private.tally(Contributions((Placed(axes),), False, "h", schema.fields["h"]))
-    assert sum(found.values()) == 300 and len(found) == 300  # 300 groups of 10,000 cells
+    assert found == {(str(k), 700 + min(k, 99)): 1 for k in range(300)}  # 300 groups of 10,000 cells
 
 
 @search("cells of records against their definition, in parts and counted", quick=30)
@@ -130,6 +131,8 @@ def test_the_same_rows_are_known_however_they_are_counted(rng):
     assert all(same_rows(opened[0], other, fields) for other in opened[1:])
     other = {**table, "g": ["z", *table["g"][1:]]}
     assert not same_rows(opened[0], open_private(other, SCHEMA, ("v", "w")), fields)
+    few = ({**dict.fromkeys("vwh", [None] * 3), "g": cells} for cells in (["x", "x", "y"], ["x", "y", "y"]))
+    assert not same_rows(*(open_private(each, SCHEMA, ("v", "w")) for each in few), fields)  # not as often
     longer = {name: [*cells, cells[0]] for name, cells in table.items()}
     assert not same_rows(opened[0], open_private(longer, SCHEMA, ("v", "w")), fields)
 
@@ -140,6 +143,8 @@ def test_the_numbers_stand_in_the_order_of_the_groups():
     grouping = groups.Grouping({"x": 1, "y": 2}, None, {"x": "x", "y": "y"}, "g", SCHEMA.fields["g"])
     asked = SimpleNamespace(features=(STEPS,), facts=SimpleNamespace(summed=True))
     assert counted(asked, private, grouping).tolist() == [[2], [10]]
+    with pytest.raises(UsageError, match="wider step"):
+        counted(asked, replace(private, apart=2**60), grouping)  # as public as the bounds are
     assert totals(asked, SCHEMA, private.table, np.array([1, 0, 1]), 2).tolist() == [[2], [10]]
 
 

@@ -148,7 +148,7 @@ def records_on(
         step = decimal_step(values)
         if step is None or values.size == 0:
             raise NotProvable(
-                f"records add to {statistic} what is no short decimal, so they lie on no grid; round the column"
+                f"records add to {statistic} what is not a short decimal, so they lie on no grid; round the column"
             )
         whole = integers(values, step)
         low, high = (step * int(whole.min()), step * int(whole.max())) if bounds is None else bounds

@@ -338,7 +338,6 @@ def beliefs_of(given: Sequence[Shape]) -> str:
 # The least scale at which a loss that never grows with the scale meets its target, from the safe side.
 
 
-_RELATIVE = 1e-11
 _SMALLEST = 1e-290
 
 
@@ -356,12 +355,12 @@ def least(item: Shape, ask: Ask, kind: Kind) -> float:
 def searched(known: Leakage[Any, Any], item: Shape, ask: Ask, loss: Callable[[float], float]) -> float:
     """The least scale at which a loss meets what is asked, from where the table begins, and at most what suffices."""
     start = cache(lambda: known.start(item, ask))
-    found = least_scale(loss, ask.target, lambda: start()[0], known.resolution)
+    found = least_scale(loss, ask.target, lambda: start()[0], known.resolution(ask))
     return min(found, start()[1]) if found else 0.0
 
 
 def least_scale(
-    loss: Callable[[float], float], target: float, upper: float | Callable[[], float], relative: float = _RELATIVE
+    loss: Callable[[float], float], target: float, upper: float | Callable[[], float], relative: float = 1e-11
 ) -> float:
     """A scale with loss(scale) <= target and loss(scale (1 - relative)) > target; 0 if no noise is needed.
 

@@ -147,9 +147,9 @@ def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None)
             beside = "" if theirs is None else f", {theirs.share(kind):.1%} of the reference's"
             alarms.append(f"{share:.1%} of its cells are {words}{beside}")
     if (code := _code(mine, theirs)) is not None:
-        behind.append(
-            f"missing code: {code[0]:g} stands in {code[1]:,} of the cells looked at, outside of the reference"
-        )
+        said = f"missing code: {code[0]:g} stands in {code[1]:,} of the cells looked at, outside of the reference"
+        behind.append(said)
+        alarms.append(said)
     values, usual = mine.values, None if theirs is None else theirs.values
     if known.numeric and not known.dated and values is not None and usual is not None:
         if (unit := other_unit(values, usual)) is not None:
@@ -266,11 +266,11 @@ def other_unit(values: Floats, known: Floats) -> str | None:
         "degrees Fahrenheit, where the reference has Celsius": distance((values - 32) / 1.8, known),
         "degrees Celsius, where the reference has Fahrenheit": distance(values * 1.8 + 32, known),
     }
-    if math.isfinite(factor) and factor != 0 and not 2 / 3 < factor < 3 / 2:
-        wide = max(abs(factor), 1 / abs(factor))  # in words, with two units that it is between
+    if math.isfinite(factor) and factor > 0 and not 2 / 3 < factor < 3 / 2:
+        wide = max(factor, 1 / factor)  # in words, with two units that it is between
         units = min(_FACTORS, key=lambda words: abs(math.log(wide / _FACTORS[words])))
         close = abs(math.log(wide / _FACTORS[units])) < _CLOSE
-        times = f"about {factor:.4g} times" if abs(factor) > 1 else f"about 1/{1 / factor:.4g} of"
+        times = f"about {factor:.4g} times" if factor > 1 else f"about 1/{1 / factor:.4g} of"
         tried |= {f"{times} the reference" + (f": {units}" if close else ""): distance(values / factor, known)}
     best = min(tried, key=lambda words: tried[words])
     return best if tried[best] < allowed else None

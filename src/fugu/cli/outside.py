@@ -83,7 +83,8 @@ def verify(
     else:
         refuted = any(outcome == "fails" for _, outcome, _ in verdict.checks)  # else it is neither proved nor refuted
         word = "[bold red]does not hold[/]" if refuted else "[bold yellow]not checkable[/]"
-        figures = "; nothing is proved" if proved is None else "" if believed else f"; proved {escape(proved)}"
+        failed = "; this file shows no guarantee" if refuted else "; nothing is proved"
+        figures = failed if proved is None else "" if believed else f"; proved {escape(proved)}"
         head(believed)
         out.print(f"{'[bold green]holds[/]' if verdict.holds else word}: {escape(verdict.reason)}{figures}")
         columns = ("check", "outcome", "why")
@@ -131,8 +132,9 @@ _COLOURS = {"holds": "green", "fails": "bold red", "not checked": "yellow"}
 def _promised(
     verdict: Verdict, document: Document, certified: Promising | None, against: str | None
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Both promises as they are proved now, None if nothing is, and the lines to quote, of a document that holds."""
-    if math.isinf(verdict.epsilon) and verdict.delta >= 1:
+    """Both promises as they are proved now, and the lines to quote; None if nothing is proved, or what is stated does
+    not hold: a figure beside a failed check is no guarantee, and does not say that there is none."""
+    if not verdict.holds or (math.isinf(verdict.epsilon) and verdict.delta >= 1):
         return None, ()
     found: Guarantee = Approx(verdict.epsilon, verdict.delta) if verdict.delta else Pure(verdict.epsilon)
     if certified is None:
@@ -141,7 +143,7 @@ def _promised(
     if against is None:
         return certified.promised(found), promise_lines(document, found) or certified.quoted(found)
     other = found, certified.anybody, "the other table"
-    return both(*other), quote(*other, about=certified.about)
+    return both(*other, about=certified.about), quote(*other, about=certified.about)
 
 
 def warnings_of_document(document: Document) -> tuple[str, ...]:
@@ -153,10 +155,8 @@ def warnings_of_document(document: Document) -> tuple[str, ...]:
             found = tuple(dict.fromkeys(line for body in bodies for line in warnings_of_document(inner(body))))
         case Certificate():
             found = document.warnings
-        case SequenceCertificate():
+        case SequenceCertificate() | RecordsCertificate():
             found = document.warnings()
-        case RecordsCertificate():
-            found = weaknesses(document.budget, sum(kind.rows for kind in document.types))
         case PerEntryCertificate():
             found = (*document.exact_values, *weaknesses(document.guarantee))
         case TrainingCertificate():

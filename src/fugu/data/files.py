@@ -112,7 +112,7 @@ def form_of(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> str:
     return form
 
 
-_SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file of before 2007"}
+_SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file from before 2007"}
 """The first bytes of files that spreadsheets write."""
 
 
@@ -410,7 +410,7 @@ def named_columns(cells: Sequence[str]) -> tuple[str, ...]:
 def _foreign(file: Path, dialect: Dialect) -> BadTable:
     return BadTable(
         f"{str(file)!r} is not a CSV file in {dialect.encoding.upper()}; save it as UTF-8, plain or gzip, or declare "
-        "another encoding in the schema"
+        'another one in the schema: encoding = "latin-1"'
     )
 
 

@@ -130,8 +130,8 @@ class Parts:
             )
         if strange := next((file for file in files if not plain_name(file.name)), None):
             raise BadTable(
-                f"the name of the part {strange.name!r} has a backslash, an end of line or bytes that are no text, and "
-                "names of parts go out: rename it"
+                f"the name of the part {strange.name!r} has a backslash, an end of line or bytes that are not text, "
+                "and names of parts go out: rename it"
             )
         parts = tuple(TablePart.of(file, dialect) for file in files)
         first, columns = parts[0], parts[0].columns(dialect)

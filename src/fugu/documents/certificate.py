@@ -26,12 +26,13 @@ from fugu.documents.promises import (
     misnamed,
     of_noise,
     secrets_named,
+    some_pairs,
     warnings_of,
 )
 from fugu.documents.reading import proving
 from fugu.documents.remap import Remap
 from fugu.documents.sentences import Told
-from fugu.documents.swap import EXCHANGE, SWAP, RecordSwap, proof_of
+from fugu.documents.swap import OF_RECORDS, SWAP, RecordSwap, proof_of
 from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
@@ -141,8 +142,7 @@ class Certificate(Promising):
 
     @cached_property
     def noise(self) -> Any:
-        """What is drawn, in the units of the laws' values: noise of any kind, or a channel. Noise of an analysis is
-        never drawn; a mixture draws that of one of its `parts`, and has none of its own."""
+        """What is drawn, in the units of the laws' values: noise of any kind, or a channel; a mixture has none."""
         return noise_from(self.body["noise"])
 
     @cached_property
@@ -206,7 +206,7 @@ class Certificate(Promising):
     @property
     def of_values(self) -> bool:
         """Whether its laws are those of what is published, and not of records that are swapped or exchanged."""
-        return not {SWAP, EXCHANGE} & set(self.body)
+        return not OF_RECORDS.keys() & set(self.body)
 
     def having(self) -> Iterator[Part]:
         """The parts that it has."""
@@ -324,8 +324,9 @@ class Certificate(Promising):
     def page(self) -> str:
         """The page that proves its noise, whatever method found it."""
         noise, shapes = self.noise, {item.shape for item in self.laws}
-        if not self.of_values or "cells" in shapes:
-            return f"docs/proofs/{'histograms' if 'cells' in shapes else self.method}.md"
+        pages = [page for part, page in OF_RECORDS.items() if part in self.body]
+        if pages or "cells" in shapes:
+            return pages[0] if pages else "docs/proofs/histograms.md"
         if noise.whole or noise.tabled:
             return str(noise.proof)
         if self.runs == "vector" or "sets" in shapes:
@@ -403,9 +404,8 @@ class Certificate(Promising):
 
     @property
     def exact(self) -> bool:
-        """Whether values are called exact: each goes out as it is with probability above one half, and more than
-        epsilon ln 3 is all that holds against anybody. So randomised response is an exact value above epsilon ln 3, as
-        a count is: of lattice Laplace noise the first implies the second, for tanh(r / 2) > 1/2 is e^r > 3."""
+        """Whether values are called exact: each goes out as it is with probability above one half, and only more than
+        epsilon ln 3 holds against anybody: of lattice Laplace noise the first implies it, tanh(r / 2) > 1/2: e^r > 3"""
         return self.exact_chance > HALF and not coarse(self)
 
     @property
@@ -419,8 +419,16 @@ class Certificate(Promising):
         return self.budget
 
     @property
+    def alike(self) -> str:
+        """Neighbouring answers, or the pairs that were stated, where those are not all."""
+        asked = (self.body.get("recipe") or {}).get("pairs")
+        return some_pairs((label for item in self.laws for label in item.labels), asked)
+
+    @property
     def believes(self) -> str:
-        """The reference, or laws that were given."""
+        """The reference, laws that were given, or those of the table itself."""
+        if say.holds_private_numbers(self.assumptions):
+            return say.PUBLIC_LAWS
         fitted = self.body.get("recipe") is not None or self.body.get("statistic") is not None
         return REFERENCE if fitted else "the stated laws"
 

@@ -37,7 +37,7 @@ from fugu.errors import BadNoise, CertificateError
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import ANYBODY as WHOM
-from fugu.guarantee.composition import REFERENCE, both, join, promise, quote, weaknesses
+from fugu.guarantee.composition import BETWEEN, REFERENCE, both, join, promise, quote, weaknesses
 from fugu.guarantee.curve import budget_json
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily
@@ -48,6 +48,7 @@ from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import read_number, read_whole
 from fugu.numbers.text import SECRET
+from fugu.numbers.text import number as digits
 from fugu.visible import Json
 
 if TYPE_CHECKING:
@@ -98,18 +99,32 @@ class Promising(Document):
 
     @property
     def about(self) -> str:
-        """What is secret: the protected columns, a property of the whole, or two secrets by their names."""
+        """What is secret: see `secret`."""
+        return self.secret()
+
+    def secret(self, name: str = "") -> str:
+        """What is secret: the protected columns, or two secrets by their names; with which answers look alike, where
+        not every two do: some pairs, or shares of a property that are near each other. `name`: where no column is
+        named."""
         recipe, stated = self.body.get("recipe") or self.body, self.body.get("property")
-        if recipe.get("protect") is not None:
-            return protected(recipe)
         if stated is not None:
-            return f"the share of {stated['name']}"
-        names = self.told().secrets
-        return f"{names[0]!r} or {names[1]!r}" if len(names) == 2 else SECRET
+            which, near = "" if stated["every"] else "the listed ", float(read_number(stated["tolerance"]))
+            return f"{BETWEEN}{which}shares of {stated['name']} that differ by at most {digits(near, 'down', 6)}"
+        if recipe.get("protect") is not None:
+            name = protected(recipe)
+        if not name:
+            names = self.told().secrets
+            name = f"{names[0]!r} or {names[1]!r}" if len(names) == 2 else SECRET
+        return f"{BETWEEN}{which} about {name}" if (which := self.alike) else name
+
+    @property
+    def alike(self) -> str:
+        """Which answers look alike, in words; "" where every two do."""
+        return ""
 
     def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
         believed = self.believed if found is None else found
-        return quote(believed, self.anybody, self.believes, self.WHOM, about or self.about)
+        return quote(believed, self.anybody, self.believes, self.WHOM, self.secret(about))
 
     @property
     def exact_values(self) -> tuple[str, ...]:
@@ -118,7 +133,7 @@ class Promising(Document):
 
     def promised(self, found: Guarantee) -> str:
         """The same with what is found to hold against the stated beliefs, in place of what is stated."""
-        return both(found, self.anybody, self.believes, self.WHOM)
+        return both(found, self.anybody, self.believes, self.WHOM, self.about)
 
     def answers(self, recipe: Json, group: str) -> bool:
         """Whether it is for the question of a recipe, as far as it says for which."""
@@ -290,6 +305,26 @@ def secrets_named(label: str) -> tuple[str, str, str] | None:
     prefix = found[0] if (found := _ADVERSARY.match(label)) else ""
     names = label[len(prefix) :].split(" vs ")
     return (prefix, *names) if len(names) == 2 and all(name.strip() for name in names) else None  # type: ignore[return-value]
+
+
+def some_pairs(labels: Iterable[str], asked: object = None) -> str:
+    """Which answers look alike, in words, of pairs with these labels; "" where every two of those named do.
+
+    `asked`: the pairs of the recipe, if there is one. Those of a list are called stated even if they are all that
+    labels name: another secret may be in no pair.
+
+    >>> some_pairs(["a vs b", "b vs c"], "adjacent"), some_pairs(["a vs b", "b vs c"])
+    ('neighbouring answers', 'the stated pairs of answers')
+    >>> some_pairs(["a vs b", "b vs c", "a vs c"]), some_pairs(["a vs b"], [["a", "b"]])
+    ('', 'the stated pairs of answers')
+    """
+    named: dict[str, set[frozenset[str]]] = {}
+    for adversary, *pair in filter(None, map(secrets_named, labels)):
+        named.setdefault(adversary, set()).add(frozenset(pair))
+    full = all(len(pairs) == math.comb(len(frozenset().union(*pairs)), 2) for pairs in named.values())
+    if full and (asked is None or isinstance(asked, str)):
+        return ""
+    return "neighbouring answers" if asked == "adjacent" else "the stated pairs of answers"
 
 
 def misnamed(laws: Sequence[Shape], comparable: bool) -> str | None:

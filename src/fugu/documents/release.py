@@ -37,10 +37,20 @@ from fugu.documents.document import (
 from fugu.documents.kinds import inner
 from fugu.documents.promises import weakest
 from fugu.documents.reading import guarded
-from fugu.documents.sentences import derived, protected, question_words, without_fitted
+from fugu.documents.sentences import (
+    ANSWERS,
+    PUBLIC_LAWS,
+    UNPUBLISHED,
+    derived,
+    protected,
+    question_words,
+    without_fitted,
+)
 from fugu.errors import CertificateError, UsageError
 from fugu.files import STREAM, opened, parts_of
 from fugu.guarantee import Guarantee
+from fugu.guarantee.composition import ANYBODY, promise, quote
+from fugu.guarantee.curve import budget_from
 from fugu.laws.pair import PairsLike
 from fugu.visible import Json
 
@@ -106,6 +116,16 @@ PRIVATE = of.listed(
         **dict.fromkeys(("data salt", "reference salt", "beliefs salt"), of.maybe(of.text)),
     },
 )  # fmt: skip
+
+
+def lines_of_own(budget: Guarantee) -> tuple[str, ...]:
+    """The lines to quote of a release whose beliefs are its own table's, and withheld: see `UNPUBLISHED`."""
+    return quote(budget, None, PUBLIC_LAWS, about=ANSWERS, unpromised=UNPUBLISHED)
+
+
+def promise_of_own(budget: Guarantee) -> str:
+    """The same in one sentence."""
+    return f"{promise(budget)} {ANSWERS} against whoever believes {PUBLIC_LAWS}; none published {ANYBODY}"
 
 
 class ReleaseDocument(Document):
@@ -245,7 +265,10 @@ class ReleaseDocument(Document):
             raise CertificateError(f"the secret {both[0]!r} is named as protected and as skipped")
 
     def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
-        """As its weakest certificate says it, of the secret that the recipe names."""
+        """As its weakest certificate says it, of the secret that the recipe names; where the certificates are withheld,
+        the budget, and why nothing is said to anybody."""
+        if self.withheld:
+            return lines_of_own(budget_from(self["budget"]) if found is None else found)
         recipe = self["question"]["recipe"] or {}
         named = protected(recipe) if "protect" in recipe else about
         most = weakest(inner(body) for body in (self.certificates or {}).values())

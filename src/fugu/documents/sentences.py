@@ -83,6 +83,11 @@ def ranges_said(assumptions: Iterable[str]) -> tuple[str, ...]:
     return tuple(line for line in assumptions if line.endswith(RANGED))
 
 
+def one_row(unit: str | None) -> str:
+    """What is assumed of rows and people."""
+    return "one row is one person" if unit is None else f"unit: {unit}, one row each"
+
+
 def unit_of_person(column: str) -> str:
     """The unit where a column names the person."""
     return f"one person, named by column {column!r}, one row each"
@@ -140,6 +145,17 @@ IN_THE_BOX = (
     "secret, without any noise. The promise below does not cover them. Publish this page and the certificate only if "
     "those counts are public already."
 )
+
+
+PUBLIC_LAWS = "the laws of this table, which were declared public"
+"""Against whom such a release promises anything: there is no reference."""
+UNPUBLISHED = (
+    "no promise is published, since the noise follows from exact numbers of this table, which are withheld here; the "
+    "private part has it"
+)
+"""What is said in place of the second promise where the certificates are withheld."""
+ANSWERS = "between protected pairs of answers"
+"""The secret, where it is withheld which answers there are."""
 
 
 def holds_private_numbers(assumptions: Iterable[str]) -> bool:

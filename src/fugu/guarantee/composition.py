@@ -130,34 +130,39 @@ UNCHARGED = (
 
 
 def both(
-    believed: Guarantee | Real, anybody: Guarantee | Real | None, believes: str = REFERENCE, whom: str = ANYBODY
-) -> str:
+    believed: Guarantee | Real, anybody: Guarantee | Real | None, believes: str = REFERENCE, whom: str = ANYBODY,
+    about: str = SECRET,
+) -> str:  # fmt: skip
     """The two promises of a release, both rounded up; `anybody`: None or infinity where nothing is promised.
 
     `believes`: what the first one is about, for beliefs that do not come from a reference; `whom`: what the second one
-    is about.
+    is about; `about`: what is secret, which is said where only some pairs look alike: it begins with `BETWEEN` then.
 
     >>> both(Pure(1), 5)
     'epsilon 1 against whoever believes the reference; epsilon 5 against anybody'
     >>> both(Approx(1, 1e-6), None, "the stated laws")
     'epsilon 1 and delta 1e-6 against whoever believes the stated laws; none against anybody'
     """
-    return f"{promise(believed)} against whoever believes {believes}; {promise(anybody)} {whom}"
+    which = f" {about}" if about.startswith(BETWEEN) else ""
+    return f"{promise(believed)}{which} against whoever believes {believes}; {promise(anybody)} {whom}"
 
 
+BETWEEN = "between "
+"""How a secret in words begins of which not every two answers look alike."""
 REMAINDER = 1e-6
 """The delta beside which Rényi promises are put into odds."""
 
 
 def quote(
     believed: Guarantee | Real, anybody: Guarantee | Real | None, believes: str = REFERENCE, whom: str = ANYBODY,
-    about: str = SECRET,
+    about: str = SECRET, unpromised: str = "no promise",
 ) -> tuple[str, str]:  # fmt: skip
     """The two lines that every output begins with: what is to be quoted of a release, in odds, rounded up.
 
     Pure: whoever holds the beliefs, posterior odds between two secrets are within e^epsilon of the prior ones. With a
     delta: P(S given one) <= e^epsilon P(S given the other) + delta for every set S of outputs. A Rényi promise is put
-    as the best such pair that follows from it, at `REMAINDER`. `about`: what is secret, in words; else as in `both`.
+    as the best such pair that follows from it, at `REMAINDER`. `about`: what is secret, in words; `unpromised`: what is
+    said where nothing is promised to anybody; else as in `both`.
 
     >>> for line in (*quote(Pure(1), 5, about="'smoker'"), *quote(Approx(1, 1e-6), None, "the stated laws")):
     ...     print(line)
@@ -166,16 +171,20 @@ def quote(
     Promise: to whoever believes the stated laws, the secret changes the chance of any output by a factor of at most \
 2.72, plus 1e-6 (epsilon 1 and delta 1e-6).
     Against anybody, whatever they believe of independent records: no promise.
+    >>> quote(1, None, about="between neighbouring answers about 'age'")[0]
+    "Promise: whoever believes the reference changes odds between neighbouring answers about 'age' by a factor of at \
+most 2.72 (epsilon 1)."
     """
     first, second = in_odds(believed), in_odds(anybody)
     odds = first is not None and "plus" not in first
-    who = f"whoever believes {believes} changes odds about {about} by" if odds else (
-        f"to whoever believes {believes}, {about} changes the chance of any output by"
+    some = about.startswith(BETWEEN)
+    who = f"whoever believes {believes} changes odds {'' if some else 'about '}{about} by" if odds else (
+        f"to whoever believes {believes}, {'the step ' if some else ''}{about} changes the chance of any output by"
     )  # fmt: skip
     others = f"{whom[0].upper()}{whom[1:]}" + (
         ", whatever they believe of independent records" if whom == ANYBODY else ""
     )
-    return f"Promise: {who} {first}." if first else "Promise: none.", f"{others}: {second or 'no promise'}."
+    return f"Promise: {who} {first}." if first else "Promise: none.", f"{others}: {second or unpromised}."
 
 
 def in_odds(guarantee: Guarantee | Real | None) -> str | None:

@@ -89,10 +89,10 @@ class Standing:
         everything = [*self.charges, *rest]
         if self.known.prior is not None and not self.known.records and rest:
             raise NotComposable(
-                f"data set {self.name!r} was charged under a belief about more than independent records, and people of "
-                "this table are in it: what its releases and others say together of a person is not known",
-                f"release from tables of other people; if these are other people than those of {self.name!r}, say so "
-                "(other_people=, --other-people)",
+                f"data set {self.name!r} is charged under a belief about more than independent records, and its people "
+                "are in other data sets that were charged: what all of them say together of a person is not known",
+                "release from tables of other people; if people of the same names are others, say so (other_people=, "
+                "--other-people)",
             )
         if self.known.prior is None or self.plain(rest):
             return total(everything, Terms(self.budget, None, self.known.entries, told=self.told))

@@ -51,7 +51,9 @@ _CELLS = 4_000_000
 """Most entries of one table: (block, atom)."""
 _CHUNK = 1 << 16
 _MOST = 40_000_000
-"""Most (block, atom) products of one sum."""
+"""Most (block, atom) products of one sum in two dimensions; a block weighs as much as so many atoms more, and in more
+dimensions, where splitting gains less, there are fewer."""
+_OVERHEAD = 16
 _PLANNED = 2_000
 """Most points for which a plan is made."""
 _LONGEST = 1 << 18
@@ -217,11 +219,12 @@ class _Box:
     def summed(self, bounds: Bounds, room: Callable[[Bracket], float], far: Far | None = None) -> Bracket:
         """The sum over all outputs of the box: at every level the narrowest brackets are kept, the others split. `room`
         says how much may stay open; blocks that are `far` count for nothing where their masses are lost."""
-        d, high, low, work, level = len(self.sides), 0.0, 0.0, 0, self.top
+        d, high, low, level = len(self.sides), 0.0, 0.0, self.top
+        most = _MOST // ((len(self.points) + _OVERHEAD * d) * max(1, d - 1))
         firsts = np.meshgrid(*(np.arange(-(-s >> level)) for s in self.sides), indexing="ij")
         blocks, halves = np.stack(firsts, axis=-1).reshape(-1, d), np.array(list(itertools.product((0, 1), repeat=d)))
         while True:
-            work += len(blocks) * len(self.points)
+            most -= len(blocks)
             above, below = bounds(*self.masses_of(level, blocks))
             if far is not None and len(lost := np.flatnonzero(np.isinf(above))):
                 above[lost[far(blocks[lost] << level, (blocks[lost] + 1) << level)]] = 0.0
@@ -229,7 +232,7 @@ class _Box:
             left = np.cumsum((above - below)[order])
             share = room(Bracket(high + float(above.sum()), low + float(below.sum()))) / (level - self.base + 1)
             keep = max(int(np.searchsorted(left, share, "right")),
-                       len(left) - max(0, _MOST - work) // (len(halves) * len(self.points)))  # fmt: skip
+                       len(left) - max(0, most) // len(halves))  # fmt: skip
             keep = len(left) if level == self.base else keep
             high += float(above[order[:keep]].sum())
             low += float(below[order[:keep]].sum())

@@ -7,7 +7,7 @@ import math
 from abc import ABC
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -30,9 +30,6 @@ _RATIOS = Ratio(Fraction(1), Fraction(0))
 class Leakage(ABC, Generic[Laws, Drawn]):
     """What is known about one noise on one shape of laws: proofs of three losses, and what more is known. Stated
     losses follow from the proofs where nothing tighter is known; what is not known is refused."""
-
-    resolution: ClassVar[float] = 1e-11
-    """How close to the least scale a search comes, relatively."""
 
     def __init__(self, noise: str, about: str) -> None:
         self.noise, self.about = noise, about
@@ -98,6 +95,10 @@ class Leakage(ABC, Generic[Laws, Drawn]):
         if (laws := cast(Any, item)).dimension > 1 and not laws.atoms:
             raise self.unknown("scale")
         return max(1.0, 2 * value_range(item)) / max(float(ask.epsilon), 0.05), math.inf
+
+    def resolution(self, ask: Ask) -> float:
+        """How close to the least scale a search comes, relatively."""
+        return 1e-11
 
     def leak(self, item: Laws, noise: Drawn) -> float | None:
         """The tight pure epsilon of lattice noise on laws in lattice indices, for tables: infinite for noise that

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 from flint import arb, fmpz
@@ -24,7 +24,7 @@ from fugu.loss.blocks import Bracket, block_delta, block_divergence
 from fugu.loss.cost import ball_log_cost, log_cost
 from fugu.loss.leakage import Leakage, largest
 from fugu.loss.shifts import gaussian_mu, shift_renyi
-from fugu.loss.vectors_gaussian import shift_delta, smooth_delta, smooth_plan, wide
+from fugu.loss.vectors_gaussian import levelled_delta, shift_delta, smooth_delta, smooth_plan, wide
 from fugu.noise import Gaussian, Laplace, LatticeNoise
 from fugu.noise.kind import kind_of
 from fugu.noise.lattice import Lattice
@@ -52,8 +52,6 @@ _LARGE = 600.0
 class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
     """Independent noise in every coordinate: bounds by couplings, plans and the exact ratio on the product grid
     (docs/proofs/vectors.md). Distances are in the norm of the noise, l1 for Laplace and l2 for Gaussian noise."""
-
-    resolution: ClassVar[float] = 1e-4
 
     def pure(self, item: Family, noise: Laplace | Gaussian, epsilon: Fraction) -> list[PairLoss]:
         """max log ratio of every pair: on the product grid where it is small enough, else W_inf (l1) times the rate,
@@ -96,7 +94,8 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
     ) -> list[PairLoss]:
         """Laplace: the mass that no coupling brings within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem
         4.2), compared with `delta` in rationals; or, where that is more, what the pure epsilon implies. Gaussian: the
-        analytic curve, averaged over a plan, or for noise of few steps the best conversion of the divergences."""
+        analytic curve, averaged over a plan or one with levels, or for noise of few steps the best conversion of the
+        divergences."""
         found = []
         if isinstance(noise, Laplace):
             for pair, label in item.different:
@@ -113,6 +112,9 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
                 if len(space.x) * len(space.y) <= PLANNED:
                     plan = smooth_plan(space, unit_of(space), noise, epsilon)
                     curve = smooth_delta(space, unit_of(space), noise, epsilon, plan)
+                    curve = (
+                        curve if curve <= delta else min(curve, levelled_delta(space, unit_of(space), noise, epsilon))
+                    )
                 else:  # too many atoms for a plan: at the largest distance
                     curve = shift_delta(bottleneck(space, Fraction(0))[0], space.x.shape[1], noise, epsilon)
                 found.append(PairLoss(label, curve, pair))
@@ -125,15 +127,15 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
         return found
 
     def divergence(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction) -> list[PairLoss]:
-        """D_alpha of every pair: the sum over blocks of outputs; where that is not narrow, the least of it and of what
+        """D_alpha of every pair: the sum over blocks of outputs, to the last digits; or the least of it and of what
         couplings imply; at most that of the laws without noise."""
         require_exact(item)
-        found, narrow = [], True
+        found, sharp = [], True
         for (pair, label), bare in zip(item.different, bare_divergences(item, alpha), strict=True):
             sums = Bracket(bare, bare) if noise.scale == 0 else block_divergence(item, pair, noise, alpha)
             found.append(PairLoss(label, min(bare, sums.high), pair))
-            narrow &= sums.narrow or noise.scale == 0
-        return found if narrow else _least(found, self.coupled_divergence(item, noise, alpha))
+            sharp &= noise.scale == 0 or sums.high <= sums.low * (1 + 1e-9)
+        return found if sharp else _least(found, self.coupled_divergence(item, noise, alpha))
 
     def coupled_divergence(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction) -> list[PairLoss]:
         """The least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), and for Laplace noise what
@@ -169,7 +171,7 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
                 return max(bare)
             sums = [block(pair) for pair, _ in item.different]
             known = max(min(one.low if one.low > goal else one.high, own) for one, own in zip(sums, bare, strict=True))
-            if known > goal and laplace and few <= LARGEST and not all(one.narrow for one in sums):
+            if known > goal and laplace and few <= LARGEST:
                 return min(known, implied(min(fast_vector_pure(item, steps), _LARGE)))
             return known
 
@@ -190,8 +192,13 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
             raise NotProvable(f"the product grid of the coordinates has {few} points, more than {LARGEST}")
         return fast_vector_pure(item, steps)
 
+    def resolution(self, ask: Ask) -> float:
+        """Of sums over blocks what is well below their own width."""
+        return super().resolution(ask) if isinstance(ask, Ratio) and ask.pure else 1e-6
+
     def start(self, item: Family, ask: Ask) -> tuple[float, float]:
-        """What a shift by the whole range needs; for ratios by W_inf."""
+        """What a shift by the whole range needs, for ratios one by W_inf; Laplace noise of range / epsilon suffices."""
+        sure = math.inf
         if isinstance(ask, Ratio) and ask.pure:
             reach = max(bottleneck(space_of(item, pair, 1), Fraction(0))[0] for pair, _ in item.different)
             sure = float_up(Fraction(reach) / ask.epsilon)
@@ -202,12 +209,13 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
             high = ask.start(length)
         elif self.noise == Laplace.name:
             high = length / max(float(ask.epsilon), 2 * ask.target)
+            sure = float_up(Fraction(length) / ask.epsilon) if ask.epsilon else sure
         else:
             high = length / gaussian_mu(ask.epsilon, ask.target)
-        high *= 1 + 1e-6
+        high = 1.01 * high + 1  # a lattice asks for a little more, and brackets have a width
         if self.guess(item, high, ask) > ask.target:
             raise NotProvable("the outputs are too many for sums over blocks of them")
-        return high, math.inf
+        return high, sure
 
     def conditioned(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction, delta: Fraction) -> Family:
         """The pair given the events of probability at least 1 - delta that bring the laws closest: the normalised

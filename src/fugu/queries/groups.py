@@ -24,7 +24,7 @@ from fugu.errors import BadTable, ColumnNotFound, UsageError
 from fugu.priors.records import parts_of
 from fugu.queries.record_proofs import Known
 from fugu.queries.statistic import Charged, public_in, questions_in
-from fugu.scenario.query import person_of, repeated, require_one_row_each
+from fugu.scenario.query import ITSELF, person_of, repeated, require_one_row_each
 from fugu.utility.usable import RowsFor
 
 ANY = "(any group)"
@@ -130,7 +130,9 @@ def require_persons(private: Private, unit: str | None) -> None:
     source = private.whole.source
     if private.apart is None or not isinstance(source, SparkColumns):
         require_one_row_each(private.table, unit)
-    elif not source.different(unit, PersonNames(unit, private.schema), private.schema.fields[unit].kind == IDENTIFIER):
+        return
+    text = private.schema.fields[unit].kind == IDENTIFIER
+    if not source.different(unit, PersonNames(unit, private.schema), ITSELF if text else "", private.schema.absent):
         raise repeated(unit)
 
 

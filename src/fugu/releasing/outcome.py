@@ -17,9 +17,8 @@ from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.promises import Promising, promise_lines, weakest
-from fugu.documents.release import PrivatePart, ReleaseDocument
+from fugu.documents.release import PrivatePart, ReleaseDocument, promise_of_own
 from fugu.errors import UsageError
-from fugu.guarantee.composition import promise, quote
 from fugu.guarantee.curve import budget_from
 from fugu.publication.column import PARQUET
 from fugu.publication.drafts import Draft
@@ -87,7 +86,8 @@ class Forecast(Shown):
     def to_json(self) -> Json:
         """All of it in JSON types, as `fugu release --json` prints it, with what else was said."""
         notes = {"notes": list(self.notes)} if self.notes else {}  # a command has said them already
-        told = {"promise": self.promises, "quote": list(self.quoted), "usable": self.usable, **self.summary, **notes}
+        said = {"promise": self.promises, "quote": list(self.quoted)}
+        told = {**said, "usable": self.usable, **self.summary, **said, **notes}
         found: Json = in_json(told)
         return found
 
@@ -131,13 +131,13 @@ class Publication(Forecast):
     @property
     def promises(self) -> str:
         """Both promises in words; where the beliefs are withheld, what the document says: the budget."""
-        return promise(budget_from(self.document["budget"])) if self.document.withheld else super().promises
+        document = self.document
+        return promise_of_own(budget_from(document["budget"])) if document.withheld else super().promises
 
     @property
     def quoted(self) -> tuple[str, ...]:
         """The same in odds, as the document says it."""
-        withheld = self.document.withheld
-        return quote(budget_from(self.document["budget"]), None)[:1] if withheld else promise_lines(self.document)
+        return promise_lines(self.document)
 
     @cached_property
     def columns(self) -> Mapping[str, list[float] | list[str]]:

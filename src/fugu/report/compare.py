@@ -281,9 +281,7 @@ class SwapFigure:
 
 
 def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = None) -> tuple[MethodLine, ...]:
-    """Every method on the scenario's laws, from the crudest to the best; noise is proved as it would be drawn.
-
-    That of a record swap is an estimate: a release makes its own draws."""
+    """Every method on the scenario's laws, crudest first, proved as it would be drawn; a record swap by an estimate."""
     asked, single = replace(wishes or Wishes(), model=scenario.property), len(model_of(scenario).statistics) == 1
     if budget.asks().pure and (asked.law_error or not single):
         return tuple(_record_line(scenario, budget, method, asked.law_error) for method in OF_RECORDS)

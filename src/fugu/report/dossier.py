@@ -15,7 +15,7 @@ from fugu.documents.kinds import inner
 from fugu.documents.parts import published_unit
 from fugu.documents.promises import Promising, span, weakest
 from fugu.documents.reading import guarded
-from fugu.documents.release import ReleaseDocument
+from fugu.documents.release import ReleaseDocument, lines_of_own
 from fugu.documents.sentences import holds_private_numbers, protected
 from fugu.errors import UsageError
 from fugu.files import check_apart
@@ -116,7 +116,8 @@ def release_facts(
         "odds": odds_of(guarantee),
         "what": words.removeprefix("Publish "),
         "secret": secret,
-        "lines": () if promised is None else promised.quoted(None, protected(recipe) if "protect" in recipe else ""),
+        "lines": lines_of_own(budget) if certificates is None else ()
+        if promised is None else promised.quoted(None, protected(recipe) if "protect" in recipe else ""),
         "numbers": published_numbers(body, file, judged) if released else None,
         "spent": promise(guarantee) if partly else "",
         "private": bool(body.get("withheld")) or holds_private_numbers(body["assumptions"]),

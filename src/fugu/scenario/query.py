@@ -308,7 +308,8 @@ def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...
     return persons_of(Table({unit: known.column(unit, whole.raw(unit))}), unit)
 
 
-_ITSELF = re.compile(r"(?!(?:true|false)$)[a-z][!-~]*|0|[1-9]\d{0,14}", re.ASCII | re.IGNORECASE)
+ITSELF = r"(?!(?:true|false)$)[a-z][!-~]*|0|[1-9]\d{0,14}"
+_ITSELF = re.compile(ITSELF, re.ASCII | re.IGNORECASE)
 """Names that are spelled in one way: of letters and signs that begin with a letter, and numbers of up to 15 digits."""
 
 

@@ -207,8 +207,8 @@ class TrainingCertificate(Promising):
         """The prior about the other records."""
         return "the stated prior"
 
-    @property
-    def about(self) -> str:
+    def secret(self, name: str = "") -> str:
+        del name
         return "one record"
 
     @property

@@ -265,6 +265,8 @@ _SUFFICES = "the beliefs alone suffice: no noise is needed"
 _SUMMED = "the largest ratio on the product grid, or sums over blocks of outputs (docs/proofs/vectors.md)"
 
 
+@method("exact", _SUMMED, place=100, shapes=("space",), noises=RELEASED, finite=True)
+@method("exact", _SUMMED, place=100, shapes=("space",), noises=RELEASED)
 @method(
     "exact",
     "the tight divergence of the two noised laws, proved in docs/proofs/renyi.md",
@@ -279,8 +281,6 @@ _SUMMED = "the largest ratio on the product grid, or sums over blocks of outputs
     place=100,
     noises=None,
 )
-@method("exact", _SUMMED, place=100, shapes=("space",), noises=RELEASED, finite=True)
-@method("exact", _SUMMED, place=100, shapes=("space",), noises=RELEASED)
 def tight(item: Item, ask: Ask, kind: Kind) -> Proposal:
     """scale = min { b : loss(b) <= budget }, or { b : D_alpha(M_i, M_j) <= epsilon(alpha) in both orders }; 0 when the
     beliefs alone suffice."""
