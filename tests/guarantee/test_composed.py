@@ -387,6 +387,9 @@ def test_ends_of_the_scale():
     )
     assert compose([Approx(1, 1e-6)]).to_approx(1e-6).epsilon == 1
     assert compose([Pure(0.1)] * 100).to_approx(0).epsilon == 10
+    assert (
+        0 < compose([Gaussian(2, 1).losses(1)]).delta_at(math.inf) < 1e-15 and compose([ZCDP(1)]).delta_at(1e9) < 1e-15
+    )
     assert compose([Pure(0.1)] * 100).to_approx(1e-30).epsilon < 9.9999999
     assert Laplace(10, 1).losses(0).delta_at(0) == 0 == Gaussian(3, 1).losses([0, 0]).delta_at(0)
     assert outputs({0: 1}, {1: 1}).delta_at(5) == 1 and outputs({0: 1}, {0: 3}).delta_at(0) == 0
