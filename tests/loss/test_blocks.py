@@ -226,6 +226,9 @@ def test_without_oscillation_or_in_one_order_the_sum_is_too_small(monkeypatch: p
     monkeypatch.setattr(blocks, "_NARROW", 10.0)  # nothing is split: wide brackets, still around the truth
     coarse = block_delta(item, (0, 1), noise, epsilon, 0.0)
     assert coarse.low < true < coarse.high
+    wide = Dense(atoms, p, q, "laplace", 20.0, 300).delta(0.25)
+    coarse = block_delta(item, (0, 1), fugu.Laplace(20, 1), epsilon, 0.0)
+    assert coarse.low < wide < coarse.high
     monkeypatch.setattr(blocks._Box, "_moved", lambda box, steps, sums: np.zeros(len(sums)))
     assert block_delta(item, (0, 1), noise, epsilon, 0.0).high < 0.999 * true
 
