@@ -153,7 +153,9 @@ def test_plans_with_levels_are_sharper_and_their_charges_are_needed(monkeypatch:
     least = [(3, k, k, float(m)) for k, m in enumerate((0.4, 0.2, 0.2))]
     monkeypatch.setattr(vectors_gaussian, "_levelled", lambda *_: least)  # the rest is neither moved nor free
     assert levelled_delta(space, unit_of(space), noise, epsilon) >= 0.2
-    monkeypatch.setattr(vectors_gaussian, "_levelled", lambda *_: [(20, 1, 2, 0.2), *least])  # takes more than there is
+    # all mass stays where it is, at so high a level that it costs nothing but takes more than there is
+    every = lambda law, other, total, *_: [(20, k, k, int(m) / total) for k, m in enumerate(law)]  # noqa: E731
+    monkeypatch.setattr(vectors_gaussian, "_levelled", every)
     assert levelled_delta(space, unit_of(space), noise, epsilon) >= true
 
 
