@@ -153,7 +153,9 @@ def test_plans_with_levels_are_sharper_and_their_charges_are_needed(monkeypatch:
     least = [(3, k, k, float(m)) for k, m in enumerate((0.4, 0.2, 0.2))]
     monkeypatch.setattr(vectors_gaussian, "_levelled", lambda *_: least)  # the rest is neither moved nor free
     assert levelled_delta(space, unit_of(space), noise, epsilon) >= 0.2
-    monkeypatch.setattr(vectors_gaussian, "_levelled", lambda *_: [(20, 1, 2, 0.2), *least])  # takes more than there is
+    # all mass stays where it is, at so high a level that it costs nothing but takes more than there is
+    every = lambda law, other, total, *_: [(20, k, k, int(m) / total) for k, m in enumerate(law)]  # noqa: E731
+    monkeypatch.setattr(vectors_gaussian, "_levelled", every)
     assert levelled_delta(space, unit_of(space), noise, epsilon) >= true
 
 
@@ -226,6 +228,9 @@ def test_without_oscillation_or_in_one_order_the_sum_is_too_small(monkeypatch: p
     monkeypatch.setattr(blocks, "_NARROW", 10.0)  # nothing is split: wide brackets, still around the truth
     coarse = block_delta(item, (0, 1), noise, epsilon, 0.0)
     assert coarse.low < true < coarse.high
+    wide = Dense(atoms, p, q, "laplace", 20.0, 300).delta(0.25)
+    coarse = block_delta(item, (0, 1), fugu.Laplace(20, 1), epsilon, 0.0)
+    assert coarse.low < wide < coarse.high
     monkeypatch.setattr(blocks._Box, "_moved", lambda box, steps, sums: np.zeros(len(sums)))
     assert block_delta(item, (0, 1), noise, epsilon, 0.0).high < 0.999 * true
 
