@@ -7,7 +7,6 @@ import pytest
 import fugu
 from fugu.utility.usable import in_range
 
-
 BOUNDS = {"hours": (1, 99), "age": (17, 90)}
 
 
