@@ -10,7 +10,7 @@ CODE := src verify papers tests conftest.py benchmarks examples site_hooks
 # Tests are compiled once, and not again in every process of every run, also where the surroundings forbid it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo install quick test test-long test-browser test-spark test-postgres hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
+.PHONY: demo install quick test test-long test-browser shots test-spark test-postgres hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -49,6 +49,11 @@ test-long: install check
 # The pages in headless Chromium; part of `make test` too, and skipped with the reason where there is none.
 test-browser: install
 	@$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/report/test_policy.py
+
+# The pictures of docs/pages.md, in headless Chromium; that of the home page only where `make docs` has built the site.
+shots: install
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pillow
+	@$(BIN)/python tests/report/shots.py $(ONLY)
 
 # Tables of Spark: needs Java 17 or later, and installs pyspark once. `make test` runs them where both are there.
 test-spark: install $(VENV)/.spark

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measure import Row, Size
+from benchmarks.memory import resident
 
 _ROWS = 10**7
 _TABLE = """SELECT 'p' || range AS patient, CASE WHEN hash(range) % 3 = 0 THEN 'yes' ELSE 'no' END AS smoker,
@@ -26,7 +27,7 @@ def columns(size: Size) -> Iterator[Row]:
             command = [sys.executable, "-m", "benchmarks.columns", form, str(rows), str(books)]
             found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
             yield Row("columns", f"{case}, {rows:,} rows: release / COPY", found["ratio"], "x CPU", limit)
-            yield Row("columns", f"{case}, {rows:,} rows: peak memory", found["peak"], "GiB", None if books else 0.6)
+            yield Row("columns", f"{case}, {rows:,} rows: peak memory", found["peak"], "GiB", 0.6)
 
 
 def _cpu() -> float:
@@ -48,13 +49,15 @@ def _measure(form: str, rows: int, books: bool) -> dict[str, float]:
         engine.execute(f"COPY (FROM '{table}') TO '{copied}'")
         copy = _cpu() - start
         copied.unlink()
+        engine.close()
         plan = {"publish": "chol", "protect": "smoker", "epsilon": 0.5, "reference": example / "clinic_reference.csv",
                 **({"unit": "patient"} if books else {})}  # fmt: skip
         fugu.release(plan, example / "clinic_today.csv", folder / "start.csv", ledger=False)  # imports and tables
+        resident(reset=True)
         start = _cpu()
         fugu.release(plan, table, folder / f"out.{form}", folder / "l.db" if books else False)
         ratio = (_cpu() - start) / copy
-    return {"ratio": ratio, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}
+    return {"ratio": ratio, "peak": resident() / 2**30}
 
 
 if __name__ == "__main__":

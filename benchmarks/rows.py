@@ -16,7 +16,7 @@ from benchmarks.measure import Row, Size, race
 from benchmarks.memory import resident
 
 _PAGE = Path(__file__).resolve().parent.parent / "docs" / "scaling.md"
-_HEAD = "## With the rows of a table"
+_HEAD, _NEXT = "## With the rows of a table", "## With the rows of a release"
 _SIZES = (10**6, 10**7)
 _MOST = 10**8
 """Rows of the largest table, of which only the memory is looked at."""
@@ -39,8 +39,9 @@ def rows(size: Size) -> Iterator[Row]:
         peaks["", size.of(_MOST)] = _child(file, "")
     if not size.quick:
         text = _PAGE.read_text(encoding="utf-8")
-        above = text.removesuffix(section(text)).rstrip()
-        _PAGE.write_text(f"{above}\n\n{_section(times, peaks)}", encoding="utf-8")
+        above, own = text.removesuffix(section(text)).rstrip(), section(text)
+        after = own[own.index(_NEXT) :] if _NEXT in own else ""
+        _PAGE.write_text(f"{above}\n\n{_section(times, peaks)}\n{after}".rstrip() + "\n", encoding="utf-8")
     for (unit, n), ratio in times.items():
         limit = _TIMES if n == _SIZES[-1] else None  # below, the start of a connection is the most of it
         yield Row("rows", f"beliefs, {n:,} rows, {_UNITS[unit]}", ratio, "x the same in duckdb", limit)
@@ -49,7 +50,7 @@ def rows(size: Size) -> Iterator[Row]:
 
 
 def section(page: str) -> str:
-    """The part of the page that is written here, "" where there is none."""
+    """The parts of the page about rows, "" where there are none."""
     return page[page.index(_HEAD) :] if _HEAD in page else ""
 
 

@@ -73,6 +73,10 @@ METHODS = {
         "a property of a whole table, no normal model, and a delta: the draws say how far swapped records really move",
         "seconds: some hundred thousand draws inside the release",
     ),
+    "record-exchange": Words(
+        "a property of a whole table and a pure budget: the laws of one record say what exchanging some can show",
+        "a second; ten for a grid of half a million values of five statistics",
+    ),
     "anisotropic-laplace": Words(
         "several statistics on unlike scales under a pure budget", "milliseconds; Newton's method in the coordinates"
     ),

@@ -70,6 +70,8 @@ def entries() -> list[Entry]:
     directed = translates.WAYS
     listed += [_by_name(name, "gaussian", directed[name], "properties of a whole table", "`Approx`")
                for name in (translates.METHOD,)]  # fmt: skip
+    listed += [_by_name(translates.EXCHANGED, "laplace, directed", directed[translates.EXCHANGED],
+                        "properties of a whole table", "`Pure`")]  # fmt: skip
     listed += [_by_name(name, "directed", directed[name], "vectors that are translates", "`Pure`")
                for name in (translates.ANISOTROPIC, translates.SEVERAL)]  # fmt: skip
     laws = {"optimal-channel": "finitely many values", "robust-channel": "sets of laws, finitely many values"}

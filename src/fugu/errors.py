@@ -178,5 +178,5 @@ def did_you_mean(name: str, available: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(name, available, n=2, cutoff=0.6) or near
     if close:
         return "; did you mean " + " or ".join(repr(c) for c in close) + "?"
-    shown = ", ".join(repr(a) for a in available[:8])
-    return f"; there are {shown}{', ...' if len(available) > 8 else ''}" if available else "; there are none"
+    shown = ", ".join(repr(a) for a in available[:12])
+    return f"; there are {shown}{', ...' if len(available) > 12 else ''}" if available else "; there are none"

@@ -159,6 +159,7 @@ class Question(Shown):
     size: int | None = _hiding()
     tolerance: str = _hiding(default="0.1")
     shares: str | None = _hiding()
+    law_error: str = _hiding(default="0", named="given")
     protect: str | None = ask("secrets", COLUMN, STATISTICS, named="always", like="smoker", first=2, metavar="COLUMN")
     pairs: str = ask("secrets", COLUMN, default="all", words=("all", "adjacent"), named="always", like="all")
     prior: str = ask(

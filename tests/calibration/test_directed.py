@@ -101,16 +101,14 @@ def test_noise_along_differences_needs_the_declaration():
         fugu.calibrate(Shifted((1, 2)), Pure(1), declared_exact=True)
 
 
-def test_a_pure_budget_on_a_property_is_record_group():
+def test_ranges_of_records_give_a_pure_budget():
     table = {"x": [0, 1, 2, 9] * 5, "y": ["a", "b", "b", "b"] * 5, "s": ["p", "q"] * 10}
     shares = Scenario.from_property(table, ["mean(x)", "count(y=a)"], "s=p", 20, tolerance=0.1, bounds={"x": (0, 10)})
-    made = fugu.calibrate(shares, Pure(1))
-    assert made.certificate.method == "record-group" and fugu.verify(made).holds
+    made = fugu.calibrate(shares, Pure(1), method="record-group")
+    assert fugu.verify(made).holds and fugu.calibrate(shares, Pure(1)).certificate.method == "record-exchange"
     d = np.array([2 * 10 / 20, 2 * 1.0])  # two records of twenty, each within its range
     assert np.allclose(made.noise.coordinate_scales(), np.cbrt(d) * (np.cbrt(d) ** 2).sum(), rtol=1e-2)
     assert sum(d / np.array(made.noise.coordinate_scales())) <= 1
-    one = fugu.calibrate(shares, Pure(1), method="record-group")
-    assert one.certificate.claims == made.certificate.claims
     with pytest.raises(fugu.errors.BadBudget, match="no pure guarantee"):
         fugu.calibrate(shares, Pure(1), method="optimal")
     drawn = made.release([5.0, 5.0])

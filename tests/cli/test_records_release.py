@@ -236,8 +236,8 @@ def test_a_raised_budget_is_found_by_the_ledger(released):
 
 
 def public_of(folder, out):
-    """What a release shows of itself but for the drawn numbers: the document, the lines of the file, widths. The
-    interval of a quantile ends with its column's bounds: the number drawn, and nothing else, says how wide it is."""
+    """What a release shows of itself but for the drawn numbers: the document, the lines of the file, widths. Intervals
+    end with what is possible: the number drawn, and nothing else, says how wide such a one is."""
     table = read_table(folder / out)
     names = [table.exact(name).values.tolist() for name in ("query", "group", "cell")]
     value, low, high = (table.exact(name).values for name in ("value", "low", "high"))
@@ -245,7 +245,9 @@ def public_of(folder, out):
     body = public_part(json.loads(beside(folder / out).read_text()))
     assert chosen.sum() == 1, "one median is asked"
     (v,), (below,), (above,) = value[chosen], low[chosen], high[chosen]
-    return (body, names, (high - low)[~chosen].round(9).tolist()), (v, (below, above))
+    whole = (low > 0) & np.isclose(value - low, high - value) & ~chosen
+    widths = {(names[0][k], names[1][k], round(high[k] - low[k], 9)) for k in np.flatnonzero(whole).tolist()}
+    return (body, names), widths, (v, (below, above))
 
 
 def test_one_private_cell_changes_nothing_but_drawn_numbers(tables, tmp_path):
@@ -261,9 +263,11 @@ def test_one_private_cell_changes_nothing_but_drawn_numbers(tables, tmp_path):
         )
         assert code == 0, said
         shown.append(public_of(tmp_path, "one.csv"))
-    assert all(each == shown[0][0] for each, _ in shown[1:])
-    medians = dict(each for _, each in shown)
-    assert all(medians[value] == ends for _, (value, ends) in shown)
+    assert all(each == shown[0][0] for each, _, _ in shown[1:])
+    widths = set().union(*(each for _, each, _ in shown))
+    assert len(widths) == len({(query, group) for query, group, _ in widths}) >= 2, widths
+    medians = dict(each for _, _, each in shown)
+    assert all(medians[value] == ends for _, _, (value, ends) in shown)
     assert all(low == max(v - 20, 0) and high == min(v + 20, 50) for v, (low, high) in medians.items()), medians
 
 

@@ -20,4 +20,11 @@ EXPECTED: tuple[Change, ...] = (
         "*",
         "a search that left the doubles refused covariances that differ in one entry: they are proved now",
     ),
+    Change("doors/wrong/* release --help", "answer", "laws of records that may be off are an option: --law-error"),
+    Change(
+        "property*pure*",
+        "*",
+        "with a pure budget a property's records are exchanged by the laws of one record, where that is less noise",
+    ),
+    Change("vectors*", "*", "vectors with a delta or a Renyi budget are proved by sums over blocks of outputs"),
 )

@@ -172,7 +172,7 @@ def test_laws_averaged_over_a_record_do_not_compose():
 
 def drawn(rng):
     """(guarantee, outcomes, how far above one may lie)."""
-    kind = rng.integers(5)
+    kind = rng.integers(6)
     if kind == 0:
         epsilon = float(np.round(rng.uniform(0, 1.5), 3))
         return Pure(epsilon), answers(epsilon), 0
@@ -187,6 +187,10 @@ def drawn(rng):
         scale, moves = float(np.round(rng.uniform(0.4, 2), 2)), rng.integers(0, 3, size=rng.integers(1, 3)).tolist()
         each = [lattice(lambda k: math.exp(-k * k / (2 * scale**2)), m, math.ceil(9 * scale) + 3) for m in moves]
         return Gaussian(scale, 1).losses(moves), together_of(*each), 0
+    if kind == 4:
+        scale = float(np.round(rng.uniform(0.5, 4), 2))
+        exact = lattice(lambda k: math.exp(-k * k / (2 * scale**2)), 1, math.ceil(9 * scale) + 3)
+        return ZCDP(1 / (2 * Fraction(str(scale)) ** 2)), exact, 1
     size = int(rng.integers(1, 4))
     p, q = (rng.integers(0, 5, size).tolist() for _ in range(2))
     if not (sum(p) and sum(q)):
@@ -250,6 +254,22 @@ def test_every_rounding_goes_up(rng):
             with balls.precision(128):
                 assert float(exact_delta(x, y, n, g)) <= balls.upper(several.delta(Fraction(e))) + 1e-13
     return 4
+
+
+@search("splits of few bits", quick=40)
+def test_a_split_only_raises(rng):
+    """On another grid the profile of a law of few bits is nowhere lower, and next to the same on a fine one."""
+    bits = int(rng.integers(4, 12))
+    cuts = np.sort(rng.integers(0, 1 << bits, size=4))
+    masses = np.diff([0, *cuts, 1 << bits]).tolist()
+    step, first = Fraction(int(rng.integers(1, 30)), 20), Fraction(int(rng.integers(-30, 10)), 17)
+    law = LossLaw(step, first, masses[:-1], masses[-1], bits, bits)
+    wider = law.on(Fraction(int(rng.integers(1, 50)), 23))
+    assert min(wider.masses) >= 0 and sum(wider.masses) + wider.infinite == 1 << bits
+    with balls.precision(128):
+        for e in rng.uniform(-3, 3, 6).round(2).tolist():
+            assert balls.upper(law.delta(Fraction(e)) - wider.delta(Fraction(e))) <= 1e-18
+    return 6
 
 
 def test_rounding_to_nearest_is_false():
@@ -391,3 +411,15 @@ def test_fine_lattices_and_many_kinds_cost_little():
     )
     many = compose([Pure(Fraction(k, 997)) for k in range(20, 120)])
     assert many.to_approx(1e-6).epsilon < ZCDP(many.zcdp).to_approx(1e-6).epsilon
+
+
+def test_mechanisms_for_shifts_compose_and_those_for_laws_do_not():
+    """What a release promises of a value that moves; two laws that look alike say nothing of both together."""
+    mechanism = fugu.calibrate(fugu.Shifted(1), Pure(0.1))
+    assert mechanism.losses() == mechanism.noise.losses(1) and mechanism.losses().to_pure() == Pure(0.1)
+    assert compose([mechanism] * 100).to_approx(1e-6).epsilon < compose([Pure(0.1)] * 100).to_approx(1e-6).epsilon
+    points = fugu.calibrate(fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([3])), Approx(0.5, 1e-6), noise="gaussian")
+    assert points.losses() == points.noise.losses(3) and points.losses() <= Approx(0.5, 1e-6)
+    bit = fugu.Discrete([0, 1])
+    with pytest.raises(NotProvable, match="reveal everything together"):
+        compose([fugu.calibrate(fugu.LawPair(bit, fugu.Discrete([0, 1], [1, 2])), Pure(1))] * 2)

@@ -122,9 +122,10 @@ def _commit_at_the_end(self, step):
     if self._new is not None:
         with APART:
             now = log.opened(self._medium)
-            _, _, text = self._new[0].split(b" ", 2)
+            whole = b"".join(self._new[0])
+            _, _, text = whole.split(b" ", 2)
             _, _, kind, body, _ = json.loads(text.split(b"\n")[0])
-            attached = self._new[0].split(b"\n")[1].decode()
+            attached = whole.split(b"\n")[1].decode()
             new, head = log.record(now.seq + 1, now.head, kind, body, attached)
             log.put(self._medium.fd, now.end, new)
             log.put(self._medium.fd, now.base + (now.seq + 1) % 2 * log.BLOCK, log.slot(now.seq + 1, head))

@@ -13,10 +13,13 @@ from itertools import count, pairwise
 
 import duckdb
 import numpy as np
+import pandas
+import polars
+import pyarrow
 import pytest
 
 import fugu
-from fugu.data import csv_text, files, parts
+from fugu.data import Table, csv_text, files, parts
 from fugu.data.files import Dialect, shown_columns
 from fugu.data.parts import Parts
 from fugu.documents.release import PrivatePart, commit_table
@@ -141,6 +144,27 @@ def test_text_is_cut_as_the_parser_cuts_it(rng, tmp_path):
         patch.setattr(files, "BLOCK", 1 << 20)
         assert own == read(), text
     return 1
+
+
+@search("cells told apart by their bytes", quick=60)
+def test_cells_are_told_apart_by_their_bytes_as_by_themselves(rng):
+    """Few cells or many, short or long, alike in their first or last bytes, with nothing in them, of any letters."""
+    letters = ["a", "b", " ", "\u00e9", "\U0001f600", "\x01", "0"][: int(rng.integers(1, 8))]
+    stem = "".join(rng.choice(letters, size=rng.choice([0, 0, 7, 8, 62, 70])))
+    pool = [stem + "".join(rng.choice(letters, size=rng.integers(0, rng.choice([2, 5, 12])))) for _ in range(40)]
+    pool += [cell + "\ud800"[: rng.integers(2)] for cell in pool[:3]] + [cell[::-1] for cell in pool]
+    width, rows = int(rng.integers(1, 4)), int(rng.integers(1, 400))
+    own = [rng.permutation(pool[: int(rng.integers(1, len(pool)))]) for _ in range(width)]
+    table = [[str(cells[k % len(cells)]) for k in (rng.integers(0, 10**6, rows) if rng.random() < 0.7 else range(rows))]
+             for cells in own]  # fmt: skip
+    text = "\n".join(map(",".join, zip(*table, strict=True))) + "\n"
+    cut = files._cut(text, ",", width)
+    assert (cut is None) == (width > 1 and "\n\n" in text)
+    for cells, column in zip(table, cut or (), strict=bool(cut)):
+        found, codes = column.coded()
+        assert list(column) == cells and len(column) == len(cells)
+        assert (found, codes.tolist()) == (list(dict.fromkeys(cells)), [*map(list(dict.fromkeys(cells)).index, cells)])
+    return width
 
 
 # --- what is wrong, and what changes ----------------------------------------------------------------------------------
@@ -324,6 +348,44 @@ def test_a_ledger_knows_a_table_however_it_comes(form, tmp_path, reference, monk
     for early in (True, False):
         one, two = (marks.under("key", early) for marks in (opened.marks, own))
         assert one.stored.keys() == {"people", "rows"} and (one.stored, one.marks) == (two.stored, two.marks)
+
+
+NAMES = [*(f"p{k}" for k in range(30)), "true1x", "7", "08", "9.5", "1e3", "Zoë", "a b", "x;y", 'say "q"', "2020-01-02",
+         "0x1", "I", "fan", "Infinity9", *(f"a-{k}@b.org" for k in range(9))]  # fmt: skip
+"""People, each in one spelling."""
+
+
+@search("who is in a table, however it comes", quick=6)
+def test_people_and_rows_have_the_same_digests_on_every_engine_and_nobody_comes_twice(rng, tmp_path):
+    """Any order, any parts, any spelling of a number, any engine; one who comes again in whatever part is refused."""
+    place = tmp_path / f"{rng.integers(1 << 40)}"
+    place.mkdir()
+    reference = known(place)
+    mechanism = fugu.calibrate(scenario_of(fugu.Question(**plan(reference, unit="who")), str(reference)), fugu.Pure(1))
+    table = some_table(rng, int(rng.integers(30, len(NAMES))))
+    table["who"] = rng.permutation(NAMES)[: len(table["v"])].tolist()
+    own, key, early = fingerprints(table, table["who"]), rng.bytes(32).hex(), bool(rng.integers(2))
+    stored = own.under(key, early).stored
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gathering, "ROOM", int(rng.choice([2, 16, 2**18])))
+        patch.setattr(parts, "ROWS", int(rng.integers(1, 30)))
+        patch.setattr(files, "BLOCK", int(rng.integers(1, 300)))
+        order = rng.permutation(len(table["v"]))
+        mixed = {name: [cells[k] for k in order] for name, cells in table.items()}
+        if rng.integers(2):
+            mixed["who"] = [f" 0{name}.0" if name == "7" else name for name in mixed["who"]]
+        for frame in (pandas.DataFrame(mixed), polars.DataFrame(mixed), pyarrow.table(mixed)):
+            found = fingerprints(Table(frame), mixed["who"])
+            assert found.named == own.named or "7" in table["who"]
+            assert found.under(key, early).stored["people"] == stored["people"]
+        form = (".csv", ".parquet")[rng.integers(2)]
+        opened = batches.OpenedColumn.of(mechanism, str(cut(rng, mixed, place / "in", form)), True)
+        assert opened.marks.under(key, early).stored == stored and {*opened.marks.persons} == {*own.persons}
+        again = {name: [*cells, cells[rng.integers(len(cells))]] for name, cells in mixed.items()}
+        again["who"][-1] = {"7": "07.00", "1e3": "1000"}.get(name := again["who"][rng.integers(len(order))], name)
+        with pytest.raises(RepeatedUnit):
+            batches.OpenedColumn.of(mechanism, str(cut(rng, again, place / "twice", form)), True)
+    return 5
 
 
 def test_the_very_reference_is_refused_in_batches(tmp_path, reference, monkeypatch):

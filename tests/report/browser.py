@@ -100,12 +100,12 @@ class Browser:
         message, self.rest = self.rest.split(b"\0", 1)
         return json.loads(message)
 
-    def open(self, path, width=1000, height=1400, dark=False, media="screen"):
-        """Load a file as such a device would; forgets what happened before."""
+    def open(self, path, width=1000, height=1400, dark=False, media="screen", scale=1.0):
+        """Load a file as such a device would, drawn so much larger; forgets what happened before."""
         self.events.clear()
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
                   mobile=width < 700)  # fmt: skip
         self.call("Page.navigate", url=path.as_uri())
         until = time.monotonic() + _SECONDS

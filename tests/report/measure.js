@@ -21,7 +21,7 @@
         if (wide > 1 && high > 3) faults.push(told("labels on each other", e) + " / " + other.textContent);
       }
     });
-    for (const e of svg.querySelectorAll(".line, .bar, .dot, .ring, .axis")) {
+    for (const e of svg.querySelectorAll(".line:not(.band), .bar, .dot, .ring, .axis")) {
       const style = getComputedStyle(e), colour = rgb(style.stroke === "none" ? style.fill : style.stroke);
       if (contrast(colour, behind(svg)) < 3) faults.push(`mark too pale: ${e.getAttribute("class")}`);
       const r = e.getBoundingClientRect();

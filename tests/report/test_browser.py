@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from browser import WHY_NOT, Browser, chromium
 from page_samples import RELEASED, SAMPLES, released
+from shots import FOLDER, JOBS, page, tables
 
 from fugu.report.template import policy, sheet
 
@@ -62,7 +63,7 @@ def test_pages_hold_up_on_every_screen(name, browser, files):
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_pages_print_on_a_few_sheets_of_a4(name, browser, files):
-    browser.open(files(name), dark=True)
+    browser.open(files(name), dark=True, media="print")  # else the sheet for screens is what goes on paper
     paper = browser.pdf()
     boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", paper)
     assert boxes and {(round(float(w)), round(float(h))) for w, h in boxes} == {_A4}
@@ -89,6 +90,21 @@ def test_the_page_of_a_release_keeps_everything_in_its_cards(name, browser, tmp_
     boxes = "[...document.querySelectorAll('.summary, #numbers-title')].map(e => e.getBoundingClientRect().top)"
     top, numbers = browser.run(boxes)
     assert top < 250 and numbers < 2200  # what a reader in a hurry must know is at hand
+
+
+@pytest.mark.parametrize("name", sorted({*JOBS} - {*RELEASED}))
+def test_every_other_page_of_a_command_keeps_everything_in_its_cards(name, browser, tmp_path):
+    """Those of `fugu train`, `compare`, `property`, `influence`, and the page to sign: as people get them."""
+    tables(tmp_path)
+    path = page(name, tmp_path)
+    assert {width: found for width, how in WIDTHS.items() if (found := faults(browser, path, **how))} == {}
+
+
+def test_the_documentation_shows_every_page_of_a_command():
+    kept = {path.stem: path.stat().st_size for path in FOLDER.iterdir()}
+    text = (FOLDER.parent / "pages.md").read_text("utf-8")
+    assert {*kept} == {*JOBS, "home"} == {*re.findall(r"\(pictures/([\w-]+)\.png\)", text)}
+    assert sum(kept.values()) < 1_500_000
 
 
 def test_the_chosen_pair_shows_and_no_other(browser, files):

@@ -81,7 +81,7 @@ def test_the_page_names_every_method_and_why_it_is_refused(pair, budget):
 def test_the_present_choice_is_the_least_error_there():
     comparison = compare(PAIR, Approx(0.5, 0.01))
     html = trade_page(PAIR, comparison, "grade", "support")
-    assert html.count("present choice</text>") == 4, "two figures, each in two widths"
+    assert html.count("least, as asked: ") == 4, "two figures, each in two widths"
     assert f"least average error {number(comparison.best.expected_absolute)}" in html
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pytest
 from test_spark_frames import CELLS, KINDS, OTHERS, ROWS, random_table
 
@@ -22,7 +23,9 @@ from fugu.errors import BadTable, FuguError, PriorNotPublic, RepeatedUnit, Usage
 from fugu.ledger.frames import opened_marks
 from fugu.queries import answer
 from fugu.queries.answer import counted
+from fugu.queries.groups import PersonNames
 from fugu.queries.law_price import LawPrice
+from fugu.scenario.query import ITSELF
 
 RNG = np.random.default_rng(7)
 TODAY = pa.table({
@@ -99,7 +102,8 @@ def test_an_answer_is_the_same_on_five_engines(spark, monkeypatch, query):
 
 def test_no_row_comes_to_the_driver(spark, stays):
     frame, reference = spark.createDataFrame(TODAY), TODAY.slice(0, 250)
-    fugu.answer(frame, "mean(n)", "s", fugu.Pure(1), reference, by="g", unit="u", allow_no_noise=True)
+    earlier = spark.createDataFrame(EARLIER)
+    fugu.answer(frame, "mean(n)", "s", fugu.Pure(1), earlier, by="g", unit="u", allow_no_noise=True)
     session = fugu.Session(frame, reference, "s", fugu.Pure(2), unit="u", public=["h"], ledger=False)
     for text, options in ASKED:
         session.ask(text, 0.1, **options)
@@ -302,6 +306,24 @@ def test_a_person_in_two_rows_is_refused_in_whatever_spelling(spark):
             fugu.answer(frame, "mean(n)", "s", fugu.Pure(1), EARLIER, unit="u", allow_no_noise=True)
 
 
+def test_names_that_stand_for_themselves_are_compared_by_spark_alone(spark, monkeypatch):
+    spell = PersonNames("u", fugu.Schema({"u": {"kind": "identifier"}}))
+    rng, pool = (
+        np.random.default_rng(3),
+        ["a", "A", "1", "01", "true", "TRUE", "b-2", "inf", "NA", "x\n", " a", "0", "é", ""],
+    )
+    for _ in range(12):
+        cells = [pool[int(k)] for k in rng.choice(len(pool), 3, replace=bool(rng.random() < 0.2))]
+        source = SparkColumns(spark.createDataFrame(pa.table({"u": cells})))
+        names = spell(cells)
+        right = None not in names and len(set(names)) == len(names)
+        assert source.different("u", spell, ITSELF, ("", "NA")) == source.different("u", spell, "", ()) == right
+    with monkeypatch.context() as patch:
+        patch.setattr(SparkColumns, "_spelled", None)
+        for cells in (["a", "A", "b-2", "inf"], [3, 1, 2]):
+            assert SparkColumns(spark.createDataFrame(pa.table({"u": cells}))).different("u", spell, ITSELF, ())
+
+
 def test_the_reference_itself_is_refused(spark):
     frame = spark.createDataFrame(TODAY).repartition(3)
     with pytest.raises(PriorNotPublic):
@@ -325,6 +347,15 @@ def test_a_group_with_missing_cells_is_refused_without_a_cell(spark):
     table = TODAY.set_column(2, "w", pa.array([None, *["east"] * 299]))
     with pytest.raises(BadTable, match="'w' groups the rows and has missing cells"):
         fugu.answer(spark.createDataFrame(table), "mean(n)", "s", fugu.Pure(1), EARLIER, by="w")
+
+
+def test_sequences_of_a_frame_are_those_of_the_table(spark):
+    day = pa.array([k // 30 for k in range(300)])
+    table = TODAY.append_column("day", day).append_column("who", pa.array([str(k % 30) for k in range(300)]))
+    table = table.filter(pa.compute.is_valid(table.column("w")))
+    known = fugu.sequences.sequence_schema(table, "who", "day", "w")
+    found = fugu.sequences.open_sequences(spark.createDataFrame(table).repartition(3), "who", "day", "w", known)
+    assert found == fugu.sequences.open_sequences(table, "who", "day", "w", known) and len(found) == 30
 
 
 LOST = """

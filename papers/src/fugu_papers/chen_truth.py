@@ -121,15 +121,6 @@ def swap_epsilon(question: Question, scale: float) -> float:
     return model.swapped * float(np.abs(log_density(model.having) - log_density(model.lacking)).max())
 
 
-def swap_scale(question: Question, epsilon: float) -> float:
-    """The least scale, to 1e-9, of Laplace noise on every statistic at which `swap_epsilon` is at most epsilon."""
-    low, high = 0.0, question.model.swapped * sum(float(x) for x in question.model.reach) / epsilon
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if swap_epsilon(question, middle) > epsilon else (low, middle)
-    return high
-
-
 def decoded_share(question: Question, noise: Added, rng: np.random.Generator, outputs: int = 40) -> float:
     """Which share of outputs the lattice decoder reads exactly; 0 if there is noise in every direction.
 

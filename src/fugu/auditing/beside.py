@@ -318,7 +318,10 @@ def _fit_again(recipe: Recipe, certificates: Mapping[str, Document], reference: 
             # the same statistics calibrated again: noise is found in a fixed way, and the laws are digested
             asked = PropertyQuestion.again(dict(recipe), reference)
             assert asked.size is not None  # a recipe states it
-            again = calibrate(asked.scenario(asked.size), certificate.budget, method=cast(Any, certificate.method))
+            again = calibrate(
+                asked.scenario(asked.size), certificate.budget, method=cast(Any, certificate.method),
+                law_error=asked.law_error,
+            )  # fmt: skip
             if again.certificate.body["beliefs"] != certificate.body["beliefs"]:
                 raise CertificateError("the laws that this table gives the statistics are not those that were proved")
             if SWAP in certificate.body:

@@ -224,7 +224,7 @@ def _constant(problem: ChannelProblem) -> list[list[int]]:
 WeightName = Literal["mean", "worst"]
 MOST_ATOMS = {"one pair": 2000, "several pairs": 500, "sets of laws": 200}
 """Values up to which a channel is looked for: what fits a linear program of minutes."""
-_BINS = "lay bins over the values (bins=, declared before looking); what they round away is an error of its own"
+_BINS = "put the values into bins (bins=, declared before looking); what they round away is an error of its own"
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,7 +364,7 @@ def channel_offer(given: tuple[Shape, ...], ask: Ask, asked: Asked, most: int | 
     try:
         if most is not None and (count := len(one_item(given).points)) > most:
             raise NotProvable(
-                f"{count} values, and a channel is worked out unasked for at most {most}: lay bins over them, which "
+                f"{count} values, and a channel is worked out by itself for at most {most}: put them into bins, which "
                 "rounds values to the middles of their bins, or call fugu.optimal_channel"
             )
         return Exchange.of(given, ask, asked)

@@ -217,7 +217,7 @@ def limit_of(given: Sequence[Shape], ask: Ask) -> tuple[float, float, float]:
         raise NotProvable("no limit is worked out for epsilon 0: an exact channel has no room there")
     atoms, most = len(family.points), MOST_OF_SEVERAL if len(family.laws) > 2 or ask.delta else MOST_OF_A_PAIR
     if atoms > most:
-        raise NotProvable(f"not worked out unasked for {atoms} atoms, above {most}; ask fugu.optimal_channel for it")
+        raise NotProvable(f"not worked out by itself for {atoms} atoms, above {most}; ask fugu.optimal_channel for it")
     wishes = Asked(loss="absolute")  # the atoms as outputs lose nothing (docs/proofs/optimal-channels.md)
     channel, optimum = solved(wishes.problem((family,), ask), wishes)
     squared = Errors(channel, family.points, family.laws).expected("squared")
@@ -279,7 +279,7 @@ def require_few_steps(values: Sequence[float], ask: Ask) -> None:
     Rényi order. Pure losses visit the values only."""
     lattice = None if ask.pure else Lattice.holding([np.array(values)])
     if not ask.pure and (lattice is None or np.ptp(lattice.index(np.array(values))) > _MOST_STEPS):
-        raise NotProvable(f"not worked out unasked on more than {_MOST_STEPS} lattice steps; ask with confidence=0.95")
+        raise NotProvable(f"not worked out by itself beyond {_MOST_STEPS} lattice steps; ask with confidence=0.95")
 
 
 def at_confidence(source: Scenario, ask: Ask, wishes: Wishes) -> Row:

@@ -52,6 +52,15 @@ def search_for(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool =
     room = CHANNELS if wishes.names is not None else BY_NAME.get(wishes.method, usual)
     if wishes.cap is not None and room not in (SCALES, CHANNELS):
         raise UsageError("cap is for values that are kept within a support; these are not, so leave it out")
+    if wishes.law_error:
+        if wishes.model is None or not ask.pure or wishes.method not in ("best", EXCHANGE, "record-group"):
+            raise UsageError(
+                "laws that may be off are covered for a property of the whole and a budget without delta, by "
+                "record-exchange; leave out law_error="
+            )
+        room = DIRECTIONS
+        if shape != "normal" and wishes.method == "best":
+            wishes = replace(wishes, method=EXCHANGE)
     found = later(room)(given, ask, wishes, every)
     if room == SCALES and shape == "sets" and wishes.method == wishes.noise == "best":  # then a robust channel too
         yield [*next(found), *next(later(CHANNELS)(given, ask, wishes, every))]
@@ -133,6 +142,7 @@ def calibrate(
     floor: float | None = None,
     weight: ArrayLike | None = None,
     cap: Real | None = None,
+    law_error: Real = 0,
 ) -> Mechanism:
     """The mechanism of least expected error among the noises and methods, its guarantee proved in ball arithmetic.
 
@@ -157,6 +167,8 @@ def calibrate(
     - `cap`: the most epsilon against anybody, whatever is believed of the value: Laplace noise, noise on atoms and
       channels can promise it for values that are kept within a support. None: as the budget alone leaves it, which
       `certificate.anybody` says.
+    - `law_error`: for a property of the whole and a pure budget: how far, in total variation, the law of one record of
+      each class may be from the reference's, anywhere within the declared bounds.
 
     Returns a `Mechanism`; nothing is drawn yet. Raises `NotProvable` where no noise is proved, with the reason of every
     method; `BadBudget`, `UnknownName` and `UsageError` for arguments that make no sense.
@@ -176,7 +188,7 @@ def calibrate(
         kind_of(noise)
     try:
         model = getattr(scenario_or_pairs, "property", None)
-        wishes = Wishes.of(method, grid, declared_exact, floor, weight, objective, model, noise, cap)
+        wishes = Wishes.of(method, grid, declared_exact, floor, weight, objective, model, noise, cap, law_error)
         return best(scenario_or_pairs, budget, wishes)
     except ARITHMETIC as error:
         raise NotProvable(OUT_OF_RANGE) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import final
@@ -87,11 +87,22 @@ class RecordExchanged(Offer):
         )
 
 
-def record_exchange(model: PropertyModel, ask: Ask, grid: Fraction | None, objective: Objective) -> RecordExchanged:
-    """The least noise that is found; `NotProvable` where a record exchange cannot be proved, and why."""
+def record_exchange(
+    model: PropertyModel, ask: Ask, grid: Fraction | None, objective: Objective, law_error: Fraction = Fraction(0)
+) -> RecordExchanged:
+    """The least noise that is found; `NotProvable` where a record exchange cannot be proved, and why.
+
+    `law_error`: how far the law of a record of each class may be from the reference's, in total variation."""
     if not isinstance(ask, Ratio) or ask.epsilon == 0:
         raise NotProvable("a record exchange is proved for an epsilon above 0")
     family, lattice, box = records_on(model, grid)
+    if law_error:
+        free = [str(s) for s, ends in zip(model.statistics, model.limits, strict=True) if ends is None]
+        if free:
+            raise NotProvable(f"laws that may be off need bounds to lie in; give the bounds of {', '.join(free)}")
+        if not model.replacement:
+            raise NotProvable("a law that may be off is covered for records drawn independently; say replacement=True")
+        family = replace(family, errors=(float_up(law_error),) * 2)
     counts = (min(model.counts), max(k + w for k, w in zip(model.counts, model.proved.widths, strict=True)))
     exchange = RecordExchange(model.swapped, counts, model.replacement, box)
     held = exchange.exchanged(family, model.size)
@@ -137,7 +148,7 @@ def records_on(
         step = decimal_step(values)
         if step is None or values.size == 0:
             raise NotProvable(
-                f"records add to {statistic} what is no short decimal, so they lie on no grid; round the column"
+                f"records add to {statistic} what is not a short decimal, so they lie on no grid; round the column"
             )
         whole = integers(values, step)
         low, high = (step * int(whole.min()), step * int(whole.max())) if bounds is None else bounds
@@ -195,7 +206,7 @@ class Search:
             found, places = 0.0, []
             for i, j in ((0, 1), (1, 0)):
                 gap = np.log(most[i] / done[i]) - np.log(np.maximum(least[j], 0) / done[j])
-                gap = np.where(np.isnan(gap), np.inf, gap).ravel()
+                gap = np.where(most[i] > 0, np.where(np.isnan(gap), np.inf, gap), -np.inf).ravel()
                 top = np.argpartition(gap, -min(_ADDED, gap.size))[-min(_ADDED, gap.size) :]
                 places += [(i, int(k)) for k in top]
                 found = max(found, float(gap.max()))

@@ -338,7 +338,6 @@ def beliefs_of(given: Sequence[Shape]) -> str:
 # The least scale at which a loss that never grows with the scale meets its target, from the safe side.
 
 
-_RELATIVE = 1e-11
 _SMALLEST = 1e-290
 
 
@@ -356,12 +355,14 @@ def least(item: Shape, ask: Ask, kind: Kind) -> float:
 def searched(known: Leakage[Any, Any], item: Shape, ask: Ask, loss: Callable[[float], float]) -> float:
     """The least scale at which a loss meets what is asked, from where the table begins, and at most what suffices."""
     start = cache(lambda: known.start(item, ask))
-    found = least_scale(loss, ask.target, lambda: start()[0])
+    found = least_scale(loss, ask.target, lambda: start()[0], known.resolution(ask))
     return min(found, start()[1]) if found else 0.0
 
 
-def least_scale(loss: Callable[[float], float], target: float, upper: float | Callable[[], float]) -> float:
-    """A scale with loss(scale) <= target and loss(scale (1 - 1e-11)) > target; 0 if no noise is needed.
+def least_scale(
+    loss: Callable[[float], float], target: float, upper: float | Callable[[], float], relative: float = 1e-11
+) -> float:
+    """A scale with loss(scale) <= target and loss(scale (1 - relative)) > target; 0 if no noise is needed.
 
     `loss` is non-increasing (docs/proofs/laplace.md) and `loss(upper) <= target` up to rounding. Brackets downwards
     from `upper`, then narrows; the end that meets the target is the one returned, so a wrong guess costs time, never
@@ -389,15 +390,15 @@ def least_scale(loss: Callable[[float], float], target: float, upper: float | Ca
         low = max(ahead, high / 1024)
         at_low = loss(low)
         if at_low > target:
-            return _narrow(loss, target, (low, at_low), (high, at_high))
+            return _narrow(loss, target, (low, at_low), (high, at_high), relative)
         high, at_high = low, at_low
     return high
 
 
 def _narrow(
-    loss: Callable[[float], float], target: float, low: tuple[float, float], high: tuple[float, float]
+    loss: Callable[[float], float], target: float, low: tuple[float, float], high: tuple[float, float], relative: float
 ) -> float:
-    """Shrink a bracket with loss(low) > target >= loss(high) to relative width 1e-11.
+    """Shrink a bracket with loss(low) > target >= loss(high) to a relative width.
 
     Regula falsi in (log scale, log loss), which is nearly straight, with halved weights (Illinois) and a step just past
     the estimate, so that both ends close in; every third step that shrinks the bracket little is a bisection."""
@@ -405,7 +406,7 @@ def _narrow(
     weight_a = weight_b = 1.0
     last = 0
     for step in range(300):
-        if b - a <= _RELATIVE * b:
+        if b - a <= relative * b:
             break
         width = math.log(b / a)
         above, below = (
@@ -415,7 +416,7 @@ def _narrow(
         share = 0.5
         if step % 4 != 3 and math.isfinite(above) and math.isfinite(below) and above > below:
             share = weight_a * above / (weight_a * above - weight_b * below)
-        nudge = 0.4 * _RELATIVE / width
+        nudge = 0.4 * relative / width
         share = min(max(share + (nudge if last <= 0 else -nudge), nudge), 1 - nudge)
         x = a * math.exp(share * width)
         if not a < x < b:

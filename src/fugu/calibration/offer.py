@@ -175,6 +175,8 @@ class Wishes:
     """The categories that are published, where they have no order."""
     cap: Fraction | None = None
     """The most epsilon against anybody, whatever is believed of a record."""
+    law_error: Fraction = Fraction(0)
+    """How far, in total variation, the law of one record of each class may be from the reference's."""
 
     @staticmethod
     def of(
@@ -187,6 +189,7 @@ class Wishes:
         model: object | None = None,
         noise: str = "best",
         cap: Real | None = None,
+        law_error: Real = 0,
     ) -> Wishes:
         """Wishes as a user states them, checked; what the papers call a method or a noise becomes fugu's name."""
         if not isinstance(method, str):
@@ -200,7 +203,12 @@ class Wishes:
         most = None if cap is None else number(cap, "cap")
         if most == 0:
             raise UsageError("cap is the most epsilon against anybody: a number above 0, got 0")
-        return Wishes(named[0], step, declared_exact, floor, matrix, objective, model, named[1], cap=most)
+        off = number(law_error, "law_error") if law_error else Fraction(0)
+        if off >= 1:
+            raise UsageError(f"law_error is a distance in total variation: a number in [0, 1), got {law_error!r}")
+        return Wishes(
+            named[0], step, declared_exact, floor, matrix, objective, model, named[1], cap=most, law_error=off
+        )
 
     @property
     def only_normal(self) -> bool:

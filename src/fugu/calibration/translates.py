@@ -23,7 +23,7 @@ from typing import Any, cast, final
 import numpy as np
 
 from fugu.calibration.covariance.directions import anisotropic_laplace
-from fugu.calibration.exchange import record_exchange
+from fugu.calibration.exchange import THEOREM, record_exchange
 from fugu.calibration.lattice import FINER, beliefs_of, on, short_step
 from fugu.calibration.offer import ARITHMETIC, Offer, Refused, Stages, Tried, Wishes, told
 from fugu.documents.exchange import METHOD as EXCHANGED
@@ -55,6 +55,7 @@ WAYS = {
     ANISOTROPIC: "sum_j |d_j| / b_j <= epsilon, of least mean squared error; exact on the lattice",
     SEVERAL: "Chen and Ohrimenko 2023, Algorithm 1 for several directions, with the l1 norm",
     GROUP: "k records each move coordinate j by its range r_j: sum_j k r_j / b_j <= epsilon",
+    EXCHANGED: THEOREM,
     METHOD: "record swap: E delta(epsilon, |D| / sigma) from draws inside the release, beta a part of delta",
 }
 """Each method by its name, and the theorem that it stands on."""
@@ -201,7 +202,7 @@ def directions(given: tuple[Shape, ...], ask: Ask, wishes: Wishes, every: bool =
         context = Context.of(swap_shift(model))
         finds = {
             GROUP: lambda: Directed(GROUP, *_group(model, ask, wishes.grid), context),
-            EXCHANGED: lambda: record_exchange(model, ask, wishes.grid, wishes.objective),
+            EXCHANGED: lambda: record_exchange(model, ask, wishes.grid, wishes.objective, wishes.law_error),
         }
     else:
         finds = {

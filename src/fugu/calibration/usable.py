@@ -165,7 +165,7 @@ class Levers:
             return found, (*untried, _MORE_ROWS) if sets else untried
         (family, *more) = families(self.pairs)
         if more or len(family.points) * len(self.pairs) > _MOST_CELLS:
-            return (), (f"levers: not tried unasked on more than {_MOST_CELLS:,} pairs of laws times values",)
+            return (), (f"levers: not tried by themselves on more than {_MOST_CELLS:,} pairs of laws times values",)
         delta, rest = min(_LARGEST_DELTA, 0.01 / self.rows), [pair for pair in self.pairs if pair.label != worst]
         remaps = self.mechanism.noise.remaps and self.mechanism.dimension == 1 and self.mechanism.remap is None
         ways: tuple[Way, ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Final, final
 
@@ -78,8 +78,8 @@ class ColumnCheck:
         return {**asdict(self), "causes": list(self.causes), "alarms": list(self.alarms)}
 
 
-def tally(known: Field, raw: Raw, column: Column, schema: Schema) -> Tally:
-    """What became of the cells `raw` that were read as `column`; only cells that are missing or at a bound are looked
+def tally(known: Field, raw: Raw, read_as: Callable[[], Column], schema: Schema) -> Tally:
+    """What became of the cells `raw` that were read as a column; only cells that are missing or at a bound are looked
     at again, each different one once."""
     if raw.array is not None and known.numeric and not known.dated:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -88,6 +88,8 @@ def tally(known: Field, raw: Raw, column: Column, schema: Schema) -> Tally:
             low, high = known.bounds or (-math.inf, math.inf)
             moved = int(np.count_nonzero(((numbers < low) | (numbers > high)) & ~empty))
         return Tally(len(numbers), int(empty.sum()), moved=moved, values=_some(numbers[~empty]))
+    if raw.array is not None and raw.array.dtype.kind in "iu" and known.public:
+        return Tally(len(raw.array), int(np.asarray(raw.masked).sum()))
     cells, codes = raw.factors()
     if not len(codes):
         return Tally(0)
@@ -101,7 +103,7 @@ def tally(known: Field, raw: Raw, column: Column, schema: Schema) -> Tally:
         return int(sum(counts[some])) if some else 0
 
     if known.numeric:
-        first = np.zeros(len(cells), dtype=np.int64)
+        column, first = read_as(), np.zeros(len(cells), dtype=np.int64)
         first[codes[::-1]] = np.arange(len(codes))[::-1]
         nothing, read = column.missing[first] & (counts > 0), column.values[first]
         low, high = known.bounds or (-math.inf, math.inf)
@@ -264,11 +266,11 @@ def other_unit(values: Floats, known: Floats) -> str | None:
         "degrees Fahrenheit, where the reference has Celsius": distance((values - 32) / 1.8, known),
         "degrees Celsius, where the reference has Fahrenheit": distance(values * 1.8 + 32, known),
     }
-    if math.isfinite(factor) and factor != 0 and not 2 / 3 < factor < 3 / 2:
-        wide = max(abs(factor), 1 / abs(factor))  # in words, with two units that it is between
+    if math.isfinite(factor) and factor > 0 and not 2 / 3 < factor < 3 / 2:
+        wide = max(factor, 1 / factor)  # in words, with two units that it is between
         units = min(_FACTORS, key=lambda words: abs(math.log(wide / _FACTORS[words])))
         close = abs(math.log(wide / _FACTORS[units])) < _CLOSE
-        times = f"about {factor:.4g} times" if abs(factor) > 1 else f"about 1/{1 / factor:.4g} of"
+        times = f"about {factor:.4g} times" if factor > 1 else f"about 1/{1 / factor:.4g} of"
         tried |= {f"{times} the reference" + (f": {units}" if close else ""): distance(values / factor, known)}
     best = min(tried, key=lambda words: tried[words])
     return best if tried[best] < allowed else None

@@ -98,10 +98,12 @@ def show_all(ctx: typer.Context, wanted: bool) -> None:
 class Later(TyperCommand):
     """A command in name only; whatever is asked of it beyond its sentence is asked of the real one.
 
-    `place`: "file:name" below `fugu.cli` of a function or of a Typer, or the package that has it as an entry point."""
+    `place`: "file:name" below `fugu.cli` of a function or of a Typer, or the package that has it as an entry point.
+    `elsewhere`: options that people look for here, and what does that."""
 
     place: ClassVar[str]
     example: ClassVar[str]
+    elsewhere: ClassVar[Mapping[str, str]]
 
     @cached_property
     def real(self) -> Any:
@@ -129,8 +131,13 @@ class Later(TyperCommand):
         return command
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """That of the real command."""
-        return self.real.make_context(info_name, args, parent, **extra)
+        """That of the real command; an option that is another command's is said to be."""
+        try:
+            return self.real.make_context(info_name, args, parent, **extra)
+        except Exception as error:
+            if said := self.elsewhere.get(str(getattr(error, "option_name", ""))):
+                raise UsageError(said) from None
+            raise
 
 
 app = typer.Typer(
@@ -142,7 +149,7 @@ for _panel, _commands in tomllib.loads(
     resources.files("fugu.cli").joinpath("commands.toml").read_text("utf-8")
 ).items():
     for _name, _said in _commands.items():
-        _facts = {"place": _said["at"], "example": _said["example"]}
+        _facts = {"place": _said["at"], "example": _said["example"], "elsewhere": _said.get("elsewhere", {})}
         _listed = app.command(
             _name, cls=type(Later.__name__, (Later,), _facts), help=_said["help"], rich_help_panel=_panel
         )

@@ -26,9 +26,10 @@ from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
 from fugu.files import STREAM, check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
-from fugu.guarantee.composition import both, quote
+from fugu.guarantee.composition import both, promise, quote
 from fugu.ledger import Books, books, keys
-from fugu.ledger.books import BEFORE, HELD, accounts
+from fugu.ledger.accountant import at_delta
+from fugu.ledger.books import BEFORE, HELD, Account, accounts
 from fugu.ledger.keys import Address, Place, own_ledger, place_of
 from fugu.mechanism import Certificate
 from fugu.numbers.checks import is_share
@@ -304,7 +305,9 @@ _STATES = {"settled": "green", "reserved": "yellow", "failed": "red", "refused":
 
 @ledger_app.command("show")
 @asks(argument="ledger", metavar="LEDGER.db", command_name="ledger show")
-def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = False) -> None:
+def ledger_show(
+    ledger: str | None = None, every: bool = False, delta: float | None = None, as_json: bool = False
+) -> None:  # fmt: skip
     """Every data set: budget, what was asked, spent, worth under its prior and left; and the last requests."""
     found, entries = Books(_place(ledger)).read(lambda view: (accounts(view, all_of := books.history(view)), all_of))
     if as_json:
@@ -315,7 +318,8 @@ def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = 
                  "spent is": str(a.why) or (BEFORE if a.translated else HELD), "worth": a.worth, "left": a.left,
                  "quote": a.quoted, "against anybody": a.anybody, "people also in": list(a.others), "cap": a.own.cap,
                  "fingerprint": known.marks[0] if known.marks else None, "prior": known.prior,
-                 "believed": known.believed, "entries": known.entries}
+                 "believed": known.believed, "entries": known.entries,
+                 **({} if delta is None else {"at delta": _at(a, delta)})}
                 for a in found for known in (a.own.known,)]  # fmt: skip
         print_json({"data sets": sets, "requests": listed})
         return
@@ -326,6 +330,9 @@ def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = 
         head(account.quoted)
         for what, said in account.words():
             out.print(f"  {what:6}{escape(said)}", soft_wrap=True)
+        if delta is not None:
+            least, granted = _at(account, delta)
+            out.print(f"  law   {', '.join(filter(None, (promise(least), granted)))}", soft_wrap=True)
     shown = entries if every else entries[-_LAST:]
     under = any(e.worth is not None for e in shown)  # what it was worth under the prior only where some was
     table = Table(header_style="bold")
@@ -341,6 +348,12 @@ def ledger_show(ledger: str | None = None, every: bool = False, as_json: bool = 
     out.print(table)
     if more := len(entries) - len(shown):
         out.print(f"the last {_LAST} requests; there are {more} more before them, which --all shows", soft_wrap=True)
+
+
+def _at(account: Account, delta: float) -> tuple[Approx, str]:
+    """What all charges of a data set are worth at a delta, and what that takes for granted."""
+    alone = account.own.known.prior is None and not account.others
+    return at_delta(account.own.charges if alone else (), delta, account.worth)
 
 
 @ledger_app.command("verify")

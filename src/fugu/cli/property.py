@@ -63,12 +63,18 @@ def property_(question: Question, sharing: Sharing, figure: str | None, output: 
         replacement=sharing.replacement,
         missing=cast(Literal["error", "drop"], sharing.missing),  # other words are refused
     )
-    wishes = Wishes.of(method, "auto", declared_exact, sharing.floor)
+    error = options.number("law-error", sharing.law_error)
+    wishes = Wishes.of(method, "auto", declared_exact, sharing.floor, law_error=error)
     rng = np.random.Generator(np.random.PCG64())  # for the attack and the record swap only, which publish nothing
     with progress():
         report("noise", 0, 3 * _TICK)
         mechanism = fugu.calibrate(
-            scenario, budget, method=cast(Any, method), declared_exact=declared_exact, floor=sharing.floor
+            scenario,
+            budget,
+            method=cast(Any, method),
+            declared_exact=declared_exact,
+            floor=sharing.floor,
+            law_error=error,
         )
         report("noise", _TICK, 3 * _TICK)
         lines = method_lines(scenario, budget, wishes)

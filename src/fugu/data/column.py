@@ -52,8 +52,9 @@ class Raw:
         if plain.dtype.kind in "biu" or (plain.dtype.kind == "f" and plain.dtype.itemsize >= 8):
             return Raw(plain, masked)
         listed = list(plain) if plain.dtype.kind in "fMm" else plain.tolist()
-        kept = (None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True))
-        return Raw(None, None, *distinct(kept))
+        if masked.any():
+            listed = [None if gone else cell for cell, gone in zip(listed, masked.tolist(), strict=True)]
+        return Raw(None, None, *distinct(listed))
 
     @staticmethod
     def joined(parts: Sequence[Raw]) -> Raw:
@@ -194,6 +195,11 @@ class Column:
             return len(self) if where is None else int(np.count_nonzero(where))
         return int(self.counts.sum() if where is None else self.counts[where].sum())
 
+    @property
+    def often(self) -> NDArray[np.int64]:
+        """How many rows of the table each one stands for."""
+        return np.ones(len(self), dtype=np.int64) if self.counts is None else self.counts
+
     def each(self) -> NDArray[Any]:
         """The values row by row, each as often as it occurs."""
         return self.values if self.counts is None else np.repeat(self.values, self.counts)
@@ -222,20 +228,26 @@ class Column:
         they are doubles."""
         if strict:
             self.require_exact()
-        present = self.values[~self.missing]
         if self.numeric:
-            distinct, found = np.unique(present, return_inverse=True)
+            distinct, found = np.unique(self.values[~self.missing], return_inverse=True)
         else:
-            texts = present.tolist()
-            place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-            found = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
-            distinct = np.array([*place, None], dtype=object)[:-1]
+            distinct, found = self._texts
             if ordered:
                 order = np.argsort(distinct, kind="stable")
                 distinct, found = distinct[order], np.argsort(order)[found]
         codes = np.full(len(self), -1, dtype=np.int64)
         codes[~self.missing] = found
         return codes, distinct
+
+    @cached_property
+    def _texts(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The different texts as they come, and the place of each cell that is not missing: many questions ask."""
+        texts = self.values[~self.missing].tolist()
+        place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        found = np.fromiter(map(place.__getitem__, texts), dtype=np.int64, count=len(texts))
+        distinct = np.array([*place, None], dtype=object)[:-1]
+        distinct.setflags(write=False)
+        return distinct, found
 
     def require_exact(self) -> None:
         """Refuse where telling values apart matters and doubles may have joined two of them."""

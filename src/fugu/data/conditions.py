@@ -192,7 +192,7 @@ def _seconds(column: Column) -> NDArray[np.int64]:
     if unread := sum(seconds is None for seconds in found):
         raise BadTable(
             f"the condition on column {column.name!r} names dates, and {unread} of its {len(found)} different values "
-            "are none; write dates as 2020-01-31, or leave the cell empty"
+            "are not; write dates as 2020-01-31, or leave the cell empty"
         )
     return np.array([*found, 0], dtype=np.int64)[codes]
 

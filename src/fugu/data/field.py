@@ -221,7 +221,10 @@ class Field:
         """Each cell as its text, None where missing; of names, which may be as many as rows, without a call each."""
         if self.values is not None:
             return [None if is_gone(cell, gone) else self._category(text_of(cell), cell, known) for cell in cells]
-        if not set(map(type, cells)) <= {str, type(None)}:
+        kinds = set(map(type, cells)) - {type(None)}
+        if kinds == {int} and max(abs(c) for c in cells if c is not None) < _WORD:
+            return [None if cell is None else str(cell) for cell in cells]
+        if not kinds <= {str}:
             return [None if is_gone(cell, gone) else text_of(cell) for cell in cells]
         words = (None if cell is None else cell.strip() for cell in cells)
         return [None if word in gone else word for word in words]
@@ -241,6 +244,9 @@ class Field:
         if self.outside is not None and not self.nearest:
             return self.outside
         return OTHER if self.unordered else str(self.replacement)
+
+
+_WORD = 2**64
 
 
 def is_gone(cell: object, absent: frozenset[str]) -> bool:

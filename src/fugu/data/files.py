@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from typing import Any, BinaryIO, TextIO, cast, final
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.cells import distinct
 from fugu.data.column import Raw
 from fugu.data.frame import Relation, Table, mark_of, refused
 from fugu.errors import BadTable, UsageError
@@ -110,7 +112,7 @@ def form_of(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> str:
     return form
 
 
-_SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file of before 2007"}
+_SHEETS = {b"PK\x03\x04": "an Excel file, or another archive", b"\xd0\xcf\x11\xe0": "an Excel file from before 2007"}
 """The first bytes of files that spreadsheets write."""
 
 
@@ -175,8 +177,63 @@ def parquet(file: Path, **more: bool) -> Relation:
         raise refused(error, f"{str(file)!r} is not a Parquet file, or it is damaged; write it again") from None
 
 
-Cells = list[list[str]]
+@final
+class Cut:
+    """The cells of one column in a text without quotes, UTF-8 by now, in which each begins and ends somewhere."""
+
+    def __init__(self, text: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        self._text, self._starts, self._sizes = text, starts, ends - starts
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.listed)
+
+    @cached_property
+    def listed(self) -> list[str]:
+        """Each cell as text."""
+        ends = np.cumsum(self._sizes + 1)
+        shift = np.repeat(self._starts - ends + self._sizes + 1, self._sizes + 1)
+        own = self._text[shift + np.arange(len(shift))]
+        own[ends - 1] = _END
+        return own[:-1].tobytes().decode("utf-8", "surrogatepass").split("\n")
+
+    def coded(self) -> tuple[list[str], NDArray[np.int64]]:
+        """The different cells as they come first, and the place of each row among them.
+
+        Cells are compared as whole numbers, eight bytes each. Longer ones as the last of those that are made of eight
+        bytes after the other: where these differ, so do the cells."""
+        longest = int(self._sizes.max(initial=0))
+        eights = np.ndarray(len(self._text) - 7, "<u8", self._text, strides=(1,))  # from each byte on
+        words = np.zeros(len(self), dtype=np.uint64)
+        for start in range(0, min(longest, _LONG), 8):
+            kept = _FIRST[np.clip(self._sizes - start, 0, 8)]
+            words = words * _ODD ^ (eights[np.minimum(self._starts + start, len(eights) - 1)] & kept)
+        order = np.sort(words)
+        new = np.concatenate([np.ones(min(len(order), 1), dtype=bool), order[1:] != order[:-1]])
+        some = order[new]
+        if len(some) == len(self):
+            return self.listed, np.arange(len(self))
+        if longest <= 8 and len(some) < len(self) // 8:
+            found = np.searchsorted(some, words)
+            first = np.empty(len(some), dtype=np.int64)
+            first[found[::-1]] = np.arange(len(self))[::-1]  # what is written last stays
+            texts = (self._text[start : start + size].tobytes() for start, size in
+                     ((self._starts[k], self._sizes[k]) for k in np.sort(first).tolist()))  # fmt: skip
+            return [text.decode("utf-8", "surrogatepass") for text in texts], np.argsort(np.argsort(first))[found]
+        return distinct(self.listed)
+
+
+_END, _LONG, _ODD = ord("\n"), 64, np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
+Cells = Sequence[list[str] | Cut]
 """The cells of some rows, column by column."""
+
+
+def coded(column: list[str] | Cut) -> tuple[list[str], NDArray[np.int64]]:
+    """The different cells as they come first, and the place of each row among them."""
+    return column.coded() if isinstance(column, Cut) else distinct(column)
 
 
 def text_rows(file: Path, dialect: Dialect) -> tuple[tuple[str, ...], Iterator[Cells]]:
@@ -234,7 +291,8 @@ def _coded(names: tuple[str, ...], chunks: Iterable[Cells]) -> Table:
     try:
         for chunk in chunks:
             for column, place, found in zip(chunk, places, codes, strict=True):
-                found.append(np.fromiter(map(place.__getitem__, column), dtype=np.int64, count=len(column)))
+                cells, own = coded(column)
+                found.append(np.array([place[cell] for cell in cells], dtype=np.int64)[own])
     except MemoryError as error:
         raise refused(error, "") from None
     none = np.zeros(0, dtype=np.int64)
@@ -284,16 +342,15 @@ def _cut(text: str, separator: str, width: int) -> Cells | None:
     text = text if text.endswith("\n") else f"{text}\n"
     if "\r" in text or len(text) > _LONGEST or not separator.isascii() or separator == "\n" or width < 1:
         return None
-    raw = np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
-    ends = raw == ord("\n")
-    marks = ends[ends | (raw == ord(separator))]
-    if len(marks) % width or not np.array_equal(np.flatnonzero(marks), np.arange(width - 1, len(marks), width)):
+    if (width > 1 and (text.startswith("\n") or "\n\n" in text)) or "\0" in text:
         return None
-    if width > 1 and (text.startswith("\n") or "\n\n" in text):
+    raw = np.frombuffer(text.encode("utf-8", "surrogatepass") + bytes(8), dtype=np.uint8)
+    ends = raw == _END
+    marks = np.flatnonzero(ends | (raw == ord(separator)))
+    if len(marks) % width or not np.array_equal(np.flatnonzero(ends[marks]), np.arange(width - 1, len(marks), width)):
         return None
-    flat = text.replace("\n", separator).split(separator)
-    flat.pop()
-    return [flat[k::width] for k in range(width)]
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), marks[:-1] + 1])
+    return [Cut(raw, starts[k::width], marks[k::width]) for k in range(width)]
 
 
 @contextmanager
@@ -353,7 +410,7 @@ def named_columns(cells: Sequence[str]) -> tuple[str, ...]:
 def _foreign(file: Path, dialect: Dialect) -> BadTable:
     return BadTable(
         f"{str(file)!r} is not a CSV file in {dialect.encoding.upper()}; save it as UTF-8, plain or gzip, or declare "
-        "another encoding in the schema"
+        'another one in the schema: encoding = "latin-1"'
     )
 
 

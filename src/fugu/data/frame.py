@@ -381,6 +381,11 @@ class Table:
         """How many rows each one stands for."""
         return np.ones(len(self), dtype=np.int64) if self._counts is None else self._counts
 
+    @property
+    def rows(self) -> int:
+        """How many rows there are, each as often as it occurs."""
+        return len(self) if self._counts is None else int(self._counts.sum())
+
     def select(self, names: Iterable[str]) -> Table:
         """The same rows with these columns only, fetched together."""
         wanted = tuple(dict.fromkeys(names))

@@ -11,10 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
-import numpy as np
-
 from fugu.data.column import Raw
-from fugu.data.files import BLOCK, Cells, Dialect, form_of, parquet, text_rows
+from fugu.data.files import BLOCK, Cells, Dialect, coded, form_of, parquet, text_rows
 from fugu.data.frame import Relation, Table, quoted
 from fugu.errors import BadTable
 from fugu.files import STREAM, file_name, opened, parts_of, plain_name
@@ -132,8 +130,8 @@ class Parts:
             )
         if strange := next((file for file in files if not plain_name(file.name)), None):
             raise BadTable(
-                f"the name of the part {strange.name!r} has a backslash, an end of line or bytes that are no text, and "
-                "names of parts go out: rename it"
+                f"the name of the part {strange.name!r} has a backslash, an end of line or bytes that are not text, "
+                "and names of parts go out: rename it"
             )
         parts = tuple(TablePart.of(file, dialect) for file in files)
         first, columns = parts[0], parts[0].columns(dialect)
@@ -177,12 +175,7 @@ class _Texts(Mapping[str, Raw]):
 
     def __getitem__(self, name: str) -> Raw:
         if name not in self._known:
-            column = self._cells[name]
-            cells = list(dict.fromkeys(column))
-            codes = np.arange(len(column))
-            if len(cells) < len(column):
-                place = dict(zip(cells, range(len(cells)), strict=True))
-                codes = np.fromiter(map(place.__getitem__, column), np.int64, len(column))
+            cells, codes = coded(self._cells[name])
             self._known[name] = Raw(cells=cells, codes=codes)
         return self._known[name]
 

@@ -34,7 +34,7 @@ _LARGEST = float(np.finfo(np.float64).max)
 T = TypeVar("T")
 
 
-class Tally(Protocol):
+class RecordSum(Protocol):
     """A function of records, in whole numbers, that adds up over any parts of a table: it can be sent to where they
     are, and has a value for every record there can be."""
 
@@ -67,18 +67,18 @@ class Private:
         return Table({name: self.schema.column(name, raw.raw(name)) for name in self.columns})
 
     def __len__(self) -> int:
-        return len(self.whole) if self.apart is None else self.apart
+        return self.whole.rows if self.apart is None else self.apart
 
     def __repr__(self) -> str:
         return f"Private({len(self.columns)} columns)"
 
-    def tally(self, tally: Tally) -> Counter[Any]:
+    def tally(self, tally: RecordSum) -> Counter[Any]:
         """The sum of a tally over all records; worked out where the table is."""
         source = self.whole.source
         if self.apart is None or not isinstance(source, SparkColumns):
             return tally(self)
         read = tuple(name for name in tally.columns if name in self.columns)
-        found, rows = source.tally(tuple(dict.fromkeys(tally.columns)), PartTally(self.schema, read, tally))
+        found, rows = source.tally(tuple(dict.fromkeys(tally.columns)), PartSum(self.schema, read, tally))
         if rows != self.apart:
             raise BadTable(CHANGED)
         return found
@@ -141,12 +141,12 @@ def open_counted(table: TableLike, schema: Schema, columns: Iterable[str], publi
 
 @final
 @dataclass(frozen=True)
-class PartTally:
+class PartSum:
     """A tally of rows as they stand, opened as the whole table would be."""
 
     schema: Schema
     read: tuple[str, ...]
-    tally: Tally
+    tally: RecordSum
 
     def __call__(self, native: Mapping[str, object], counts: NDArray[np.int64]) -> Counter[Any]:
         return self.tally(Private(self.schema, self.read, Table(native, counts)))

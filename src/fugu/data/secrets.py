@@ -349,7 +349,25 @@ def cut_cells(reference: Table, schema: Schema, bounds: Mapping[str, tuple[Real,
 
 # How a statistic is written, wherever one is asked for: a kind and what its brackets hold, "count(sex=Female)".
 
-_FORM = re.compile(r"\s*(?P<kind>[A-Za-z_]+)\s*\((?P<inside>.*)\)\s*")
+_FORM = re.compile(r"\s*(?P<kind>[A-Za-z_]+\d*)\s*\((?P<inside>.*)\)\s*")
+
+
+_MEANT: Mapping[str, Collection[str]] = {
+    "mean": ("avg", "average"),
+    "sum": ("total",),
+    "proportion": ("share", "percent", "percentage", "fraction", "rate", "ratio"),
+    "variance": ("var", "std", "stdev", "sd", "deviation"),
+    "quantile": ("percentile", "quartile", "decile", "min", "max", "p"),
+    "histogram": ("hist", "freq", "frequency", "frequencies", "distribution"),
+    "crosstab": ("corr", "correlation", "cross", "pivot"),
+    "top": ("top", "mode", "most"),
+}
+"""Each kind of question, and what else people call it."""
+_LIKE: Mapping[str, str] = {
+    "mean": "mean(age)", "sum": "sum(age)", "proportion": "proportion(ward=north)", "quantile": "quantile(age, 0.9)",
+    "variance": "variance(age), whose square root is the deviation", "histogram": "histogram(ward)",
+    "crosstab": "crosstab(ward, ill)", "top": "top(ward, 3)",
+}  # fmt: skip
 
 
 def kind_and_inside(text: object, kinds: Iterable[str], what: str, looks: str) -> tuple[str, str]:
@@ -363,6 +381,9 @@ def kind_and_inside(text: object, kinds: Iterable[str], what: str, looks: str) -
         raise UsageError(f"{looks}, got {text!r}")
     kind = form["kind"].lower()
     if kind not in (known := tuple(kinds)):
+        word = kind.rstrip("0123456789")
+        if meant := next((name for name, words in _MEANT.items() if name in known and word in words), ""):
+            raise UsageError(f"no {what} {kind!r}; ask {_LIKE[meant]}")
         raise UnknownName(what, kind, known)
     return kind, form["inside"].strip()
 

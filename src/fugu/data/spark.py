@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import pickle
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -104,16 +103,19 @@ class SparkColumns:
             )
 
     def fixed(self) -> SparkColumns:
-        """The frame with the same rows whenever it runs: itself, where it selects from stored rows; else what one run
-        of it gives, which the executors keep as long as it is used. One that draws at random is refused.
+        """The frame with the same rows whenever it runs: itself, where it selects from files; else what one run of it
+        gives, which the executors keep as long as it is used. One that draws at random is refused.
 
         A frame that takes one of several rows (limit, dropDuplicates, first, row_number) may take another one every
-        time, and two questions would speak of two tables."""
+        time, and a database may have other ones: two questions would speak of two tables."""
         self.require_deterministic()
 
         def selects(plan: Any) -> bool:
+            kind = plan.getClass().getSimpleName()
+            if kind == "LogicalRelation":
+                return bool(plan.relation().getClass().getSimpleName() == "HadoopFsRelation")
             below = (seq.apply(k) for seq in (plan.children(), plan.subqueries()) for k in range(seq.size()))
-            return plan.getClass().getSimpleName() in _SELECTS and all(map(selects, below))
+            return kind in _SELECTS and all(map(selects, below))
 
         if asked(lambda: selects(self.frame._jdf.queryExecution().analyzed())):
             return self
@@ -146,23 +148,39 @@ class SparkColumns:
             raise BadTable("Spark told twice of one partition, so nothing was counted; this is a fault of Spark")
         found: Counter[Any] = Counter()
         for part in parts:
-            found.update(pickle.loads(bytes(part["tally"])))
+            found.update(marshal.loads(bytes(part["tally"])))
         return found, sum(part["rows"] for part in parts)
 
-    def different(self, name: str, spell: Spell, numbered: bool) -> bool:
-        """Whether each row has a name in this column, and each another one, once they are spelled; `numbered`: whole
-        numbers have one spelling each."""
-        keyed = self.keyed((name,))
-        own = keyed.frame if numbered and keyed.kinds[0] in _WHOLE else self._spelled(keyed, spell, whole=False)
+    def different(self, name: str, spell: Spell, itself: str, absent: Collection[str]) -> bool:
+        """Whether each row has a name in this column, and each another one, once they are spelled.
 
-        def told() -> Any:
+        Names of which each is a whole number, or one that this pattern matches and none of the `absent` words, are
+        spelled as they stand: they are compared by Spark alone. Without a pattern all of them are spelled."""
+        keyed = self.keyed((name,))
+
+        def told(frame: Any, plain: Callable[[Any], Any]) -> tuple[int, int, int]:
             from pyspark.sql import functions
 
-            every, named = functions.count(functions.lit(1)), functions.count(own[own.columns[0]])
-            return own.agg(every, named, functions.count_distinct(own[own.columns[0]])).collect()[0]
+            own = frame[frame.columns[0]]
+            counts = functions.count(functions.lit(1)), functions.count_distinct(own), functions.count_if(plain(own))
+            rows, distinct, found = frame.agg(*counts).collect()[0]
+            return rows, distinct, found
 
-        rows, named, distinct = asked(told, _NOT_COUNTED)
-        return bool(rows == named == distinct)
+        def as_it_stands(own: Any) -> Any:
+            text = own.cast("string")
+            return (
+                text.rlike(rf"(?i)\A(?:{itself})\z") & ~text.isin(plain_words(absent))
+                if keyed.texts
+                else own.isNotNull()
+            )
+
+        if itself and (keyed.texts or keyed.kinds[0] in _WHOLE):
+            rows, distinct, plain = asked(lambda: told(keyed.frame, as_it_stands), _NOT_COUNTED)
+            if plain == rows:
+                return distinct == rows
+        spelled = self._spelled(keyed, spell, whole=False)
+        rows, distinct, named = asked(lambda: told(spelled, lambda own: own.isNotNull()), _NOT_COUNTED)
+        return rows == distinct == named
 
     def each(self, name: str, spell: Spell) -> Iterator[str]:
         """The names in this column, spelled, a partition after the other."""
@@ -218,9 +236,8 @@ _NOT_COUNTED = (
     "driver's version"
 )
 _SELECTS = frozenset(
-    ("Project", "Filter", "SubqueryAlias", "View", "LogicalRelation", "HiveTableRelation", "DataSourceV2Relation",
-     "LocalRelation", "OneRowRelation", "Range", "Union", "Join", "Sort", "Repartition", "RepartitionByExpression",
-     "RebalancePartitions", "ResolvedHint", "UnresolvedHint")
+    ("Project", "Filter", "SubqueryAlias", "View", "LocalRelation", "OneRowRelation", "Range", "Union", "Join", "Sort",
+     "Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint")
 )  # fmt: skip
 """Plans whose rows follow from those below them, whatever their order and their partitions."""
 _FIRST_ROWS = 10_000
@@ -273,8 +290,9 @@ class TallyTask:
                 native = settled(table, self.texts)
                 found.update(self.fold({name: native.column(k) for k, name in enumerate(self.names)}, counts))
                 rows += int(counts.sum())
-        cells = pa.array([partition()], pa.int32()), pa.array([pickle.dumps(dict(found))]), pa.array([rows], pa.int64())
-        yield pa.RecordBatch.from_arrays(list(cells), names=["part", "tally", "rows"])
+        told = (partition(), pa.int32()), (marshal.dumps(dict(found)), pa.binary()), (rows, pa.int64())
+        cells = [pa.array([cell], type=kind) for cell, kind in told]
+        yield pa.RecordBatch.from_arrays(cells, names=["part", "tally", "rows"])
 
 
 @final

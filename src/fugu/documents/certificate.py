@@ -32,7 +32,7 @@ from fugu.documents.promises import (
 from fugu.documents.reading import proving
 from fugu.documents.remap import Remap
 from fugu.documents.sentences import Told
-from fugu.documents.swap import EXCHANGE, SWAP, RecordSwap, proof_of
+from fugu.documents.swap import OF_RECORDS, SWAP, RecordSwap, proof_of
 from fugu.errors import BadLaw, BadNoise, CertificateError, FuguError
 from fugu.fixed import fixed
 from fugu.guarantee import Guarantee
@@ -142,8 +142,7 @@ class Certificate(Promising):
 
     @cached_property
     def noise(self) -> Any:
-        """What is drawn, in the units of the laws' values: noise of any kind, or a channel. Noise of an analysis is
-        never drawn; a mixture draws that of one of its `parts`, and has none of its own."""
+        """What is drawn, in the units of the laws' values: noise of any kind, or a channel; a mixture has none."""
         return noise_from(self.body["noise"])
 
     @cached_property
@@ -206,9 +205,8 @@ class Certificate(Promising):
 
     @property
     def of_values(self) -> bool:
-        """Whether its laws are those of what is published: of a record swap they bound what swapped records move, of a
-        record exchange they are those of one record."""
-        return not {SWAP, EXCHANGE} & set(self.body)
+        """Whether its laws are those of what is published, and not of records that are swapped or exchanged."""
+        return not OF_RECORDS.keys() & set(self.body)
 
     def having(self) -> Iterator[Part]:
         """The parts that it has."""
@@ -326,8 +324,9 @@ class Certificate(Promising):
     def page(self) -> str:
         """The page that proves its noise, whatever method found it."""
         noise, shapes = self.noise, {item.shape for item in self.laws}
-        if not self.of_values or "cells" in shapes:
-            return f"docs/proofs/{'histograms' if 'cells' in shapes else self.method}.md"
+        pages = [page for part, page in OF_RECORDS.items() if part in self.body]
+        if pages or "cells" in shapes:
+            return pages[0] if pages else "docs/proofs/histograms.md"
         if noise.whole or noise.tabled:
             return str(noise.proof)
         if self.runs == "vector" or "sets" in shapes:
@@ -372,8 +371,8 @@ class Certificate(Promising):
         """Those that a statistic names; other certificates name none."""
         if self.body.get("statistic") is None:
             return None
-        lines = (line for line in self.body["assumptions"] if line.startswith(say.UNPROTECTED))
-        return "".join(line.removeprefix(say.UNPROTECTED) for line in lines)
+        lines = self.body["assumptions"]
+        return "".join(x.removeprefix(say.UNPROTECTED) for x in lines if x.startswith(say.UNPROTECTED))
 
     @property
     def rows(self) -> int | None:
@@ -405,9 +404,8 @@ class Certificate(Promising):
 
     @property
     def exact(self) -> bool:
-        """Whether values are called exact: each goes out as it is with probability above one half, and more than
-        epsilon ln 3 is all that holds against anybody. So randomised response is an exact value above epsilon ln 3, as
-        a count is: of lattice Laplace noise the first implies the second, for tanh(r / 2) > 1/2 is e^r > 3."""
+        """Whether values are called exact: each goes out as it is with probability above one half, and only more than
+        epsilon ln 3 holds against anybody: of lattice Laplace noise the first implies it, tanh(r / 2) > 1/2: e^r > 3"""
         return self.exact_chance > HALF and not coarse(self)
 
     @property

@@ -208,7 +208,7 @@ class Document(Shown):
     def sealed(cls, body: Mapping[str, object], draft: Document | None = None) -> Self:
         """The document with the content `body`, under the schema of the class, with the digest of the whole; `draft`:
         the same content, of which parts are read already."""
-        full = {"schema": cls.SCHEMA, "fugu": __version__, **body}
+        full = {"schema": cls.SCHEMA, "fugu": __version__, **Document(dict(body)).body}  # read-only: no copy of a copy
         draft = draft or cls({k: v for k, v in full.items() if k != "publisher"})
         full["publisher"] = {"parts": sorted(by_publisher(draft.PARTS, draft.body)), "assumptions": []}
         with suppress(CertificateError), reading():  # of what cannot be read no line is marked: `parse` refuses it

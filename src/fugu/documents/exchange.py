@@ -15,7 +15,6 @@ from fugu.guarantee.asks import Proof, Ratio
 from fugu.laws.family import Family
 from fugu.loss.exchange import Box, Exchanged, rates_of
 from fugu.numbers.exact import float_up, read_number, read_whole
-from fugu.question import RECORDS
 from fugu.visible import Json
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class RecordExchange:
     def to_json(self) -> Json:
         """Whole numbers."""
         box = [list(each) for each in self.box]
-        return {RECORDS: self.records, "counts": list(self.counts), "replacement": self.replacement, "box": box}
+        return {"exchanged": self.records, "counts": list(self.counts), "replacement": self.replacement, "box": box}
 
     @staticmethod
     def of(certificate: Certificate) -> RecordExchange:
@@ -53,7 +52,7 @@ class RecordExchange:
         box: Any = tuple(tuple(read_whole(x) for x in each) for each in found["box"])
         if type(found["replacement"]) is not bool or any(len(each) != 3 or each[2] < 1 for each in box):
             raise CertificateError(_WRONG.format("its box, or how records are drawn, cannot be read"))
-        return RecordExchange(read_whole(found[RECORDS]), (least, most), found["replacement"], box)
+        return RecordExchange(read_whole(found["exchanged"]), (least, most), found["replacement"], box)
 
     @staticmethod
     def stated(certificate: Certificate) -> RecordExchange | None:

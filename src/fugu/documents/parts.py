@@ -62,7 +62,7 @@ _REMAP = of.parts(
      "to": of.items}
 )  # fmt: skip
 _EXCHANGED = of.parts(
-    {"records": of.whole, "counts": of.each(of.whole, 2, 2), "replacement": of.truth,
+    {"exchanged": of.whole, "counts": of.each(of.whole, 2, 2), "replacement": of.truth,
      "box": of.each(of.each(of.whole, 3, 3))}
 )  # fmt: skip
 _PROVED = of.parts({"epsilon": of.maybe(of.figure), "delta": of.figure, "holds": of.truth})

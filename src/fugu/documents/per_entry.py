@@ -14,7 +14,7 @@ from fugu.documents.promises import HALF, Promising
 from fugu.documents.reading import reading
 from fugu.documents.sentences import Told
 from fugu.errors import BadBudget, CertificateError
-from fugu.guarantee import Approx, Guarantee, Pure
+from fugu.guarantee import Approx, Composed, Guarantee, Pure
 from fugu.guarantee.asks import check_epsilon
 from fugu.guarantee.composition import EACH_ENTRY, called_exact, promise
 from fugu.guarantee.curve import budget_from, budget_json
@@ -46,6 +46,20 @@ def positive_epsilon(epsilon: Any) -> Fraction:
     if number == 0 or math.isinf(number):
         raise BadBudget(f"a per-entry epsilon must be a finite number above 0, got {number!r}")
     return as_fraction(number)
+
+
+def promises(guarantee: Guarantee) -> bool:
+    """Whether a composition, or a Rényi guarantee, says anything of two data sets, and is not that they look the same.
+
+    >>> from fugu.guarantee import compose
+    >>> promises(compose([Pure(1)])), promises(compose([Pure(0)])), promises(compose([Pure(math.inf)]))
+    (True, False, False)
+    """
+    if isinstance(guarantee, Composed):
+        wholes = [part.whole for part, _ in guarantee.parts]
+        finite = all(any(e < math.inf for _, e in g.orders) for g in wholes)
+        return finite and any(e > 0 or g.delta for g in wholes for _, e in g.orders)
+    return any(0 < e < math.inf for _, e in guarantee.orders)
 
 
 CLAIMS = of.listed(
@@ -87,8 +101,9 @@ class PerEntryCertificate(Promising):
         return PerEntryCertificate.sealed({"kind": "per-entry", **{k: v for k, v in claims.items() if k not in SEAL}})
 
     @staticmethod
-    def renyi(guarantee: Guarantee, claims: Mapping[str, Any]) -> PerEntryCertificate:
-        """The claims of a mechanism whose guarantee per entry is a Rényi one: `guarantee` in place of two numbers."""
+    def whole(guarantee: Guarantee, claims: Mapping[str, Any]) -> PerEntryCertificate:
+        """The claims of a mechanism whose guarantee per entry is a composition or a Rényi one, in place of two
+        numbers."""
         return PerEntryCertificate.of(
             {"epsilon": None, "delta": None, "guarantee": budget_json(guarantee), **claims},
         )
@@ -143,8 +158,11 @@ class PerEntryCertificate(Promising):
         """What one release costs per entry."""
         if "guarantee" in self.body:
             found = budget_from(dict(self["guarantee"]))
-            if not found.renyi or found.delta or self["epsilon"] is not None or self["delta"] is not None:
-                raise CertificateError("a guarantee in place of epsilon and delta is a Rényi one, without a delta")
+            whole = promises(found) if isinstance(found, Composed) else found.renyi and not found.delta
+            if not whole or self["epsilon"] is not None or self["delta"] is not None:
+                raise CertificateError(
+                    "a guarantee in place of epsilon and delta is a composition, or a Rényi one without a delta"
+                )
             return found
         epsilon, delta = positive_epsilon(read_number(self["epsilon"])), read_number(self["delta"])
         return Approx(epsilon, delta) if delta else Pure(epsilon)

@@ -71,12 +71,18 @@ class FrozenList(list[Any]):
         return FrozenList, (list(self),)
 
 
+_LEAVES = {float, int, str}
+"""Most of what a document holds."""
+
+
 def frozen(content: Any) -> Any:
     """The same content, read-only at every depth; what is frozen already is not copied."""
     kind = type(content)
     if kind is dict:
         return FrozenDict({key: frozen(part) for key, part in content.items()})
-    return FrozenList(map(frozen, content)) if kind in (list, tuple) else content
+    if kind in (list, tuple):
+        return FrozenList([part if type(part) in _LEAVES else frozen(part) for part in content])
+    return content
 
 
 def thawed(content: Any) -> Any:
@@ -412,8 +418,8 @@ def with_words(also: dict[str, Form] | None = None) -> Form:
 
 TEXTS = each(text, 10_000)
 GUARANTEE = parts(
-    {"kind": one_of("Pure", "Approx", "Renyi", "RenyiCurve", "ZCDP")},
-    {"epsilon": exact, "delta": exact, "alpha": exact, "rho": exact, "epsilons": text},
+    {"kind": one_of("Pure", "Approx", "Renyi", "RenyiCurve", "ZCDP", "Composed")},
+    {"epsilon": exact, "delta": exact, "alpha": exact, "rho": exact, "epsilons": text, "parts": text},
 )
 SCHEMA = parts(
     {"columns": named(thing)},

@@ -38,7 +38,9 @@ MOMENTS = RECORDS
 """The part of a property that has the moments of one record of each class."""
 _NOT_COVERED = "shares as far apart as the certificate says are not covered by what it proves"
 SWAP, EXCHANGE = "swap", "exchange"
-"""Parts of a certificate whose laws are not those of what is published, but of what is swapped or exchanged."""
+OF_RECORDS = {SWAP: "docs/proofs/record-swap.md", EXCHANGE: "docs/proofs/record-exchange.md"}
+"""Parts of a certificate whose laws are not those of what is published, but of what is swapped or exchanged, and the
+pages that prove it."""
 METHOD = "record-swap"
 SHARE = Fraction(1, 10)
 """beta, as a part of the budget's delta: fixed, so that nobody chooses it after the draws."""

@@ -118,11 +118,9 @@ class Axis:
         if self.marks:
             every = range(1, len(self.marks) + 1)
             return next(kept for n in every if fits(kept := self.marks[::n]))
-        for count in range(most, 0, -1):
-            ticks = log_ticks(self.low, self.high, count) if self.log else straight_ticks(self.low, self.high, count)
-            if ticks and len(ticks) <= count + 1 and fits(ticks):
-                return ticks
-        return ()
+        counts, of = (*range(most, 0, -1), *range(most + 1, 3 * most)), log_ticks if self.log else straight_ticks
+        found = [ticks for n in counts if len(ticks := of(self.low, self.high, n)) <= n + 1 and fits(ticks)]
+        return next((ticks for ticks in found if len(ticks) > 1), found[0] if found else ())  # one alone is no scale
 
 
 def straight_ticks(low: float, high: float, most: int) -> tuple[Tick, ...]:

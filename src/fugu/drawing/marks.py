@@ -266,20 +266,18 @@ class Whiskers(Mark):
 
 @dataclass(frozen=True)
 class Note(Mark):
-    """A remark at one height, at the left or the right end, above that height or below it."""
+    """A remark at the right end of one height, above that height or below it."""
 
     text: str
     at: float
-    look: str = "soft"
-    right: bool = False
     above: bool = True
+    look: str = "note soft"
     name: str = ""
 
     def draw(self, frame: Frame) -> Html:
         lines = wrapped(self.text, frame.width - 12)
-        x, anchor = (frame.left + frame.width - 6, "end") if self.right else (frame.left + 6, "start")
         first = frame.y(self.at) + (-6 - LEADING * (len(lines) - 1) if self.above else SIZE + 3)
-        return written(lines, x, first, f"note {self.look}", anchor)
+        return written(lines, frame.left + frame.width - 6, first, self.look, "end")
 
 
 def written(lines: Sequence[str], x: float, y: float, look: str | None = None, anchor: str | None = None) -> Html:

@@ -20,18 +20,18 @@ _FEW = 40
 
 
 def bars(title: str, axis: str, sizes: Sequence[tuple[str, float | None, bool]], name: str = "bars") -> Figure:
-    """One bar per method, from 0: its name, its average error, and whether it is the one taken, which stands out.
+    """One bar per method, from 0: its name, its average error, and whether it is the one used, which stands out.
     `name`: that of the figure."""
     drawn: list[Bar] = [
-        (clean(said, 80), size, number(size, digits=4), "a" if taken else "other")
-        for said, size, taken in sizes
+        (clean(said, 80), size, number(size, digits=4), "a" if used else "other")
+        for said, size, used in sizes
         if size is not None and 0 < size < math.inf
     ]
     if not drawn:
         raise UsageError("there is nothing to draw: no size is above 0 and finite")
     about = "; ".join(f"{bar[0]}: average error {bar[2]}" for bar in drawn)
     looks = {look for *_, look in drawn}
-    keys = {look: said for look, said in (("a", "the method taken"), ("other", "other methods")) if look in looks}
+    keys = {look: said for look, said in (("a", "the method used"), ("other", "other methods")) if look in looks}
     return Rows(name, title, about, tuple(drawn), Axis(axis, 0.0, max(size for _, size, _, _ in drawn)), keys)
 
 

@@ -71,6 +71,20 @@ class Composed(Ordered):
         return "; ".join(f"{n} x {part}" for part, n in self.parts)
 
     @property
+    def words(self) -> str:
+        """How many releases, and the epsilon at a delta of 1e-6 or next to what it has.
+
+        >>> compose([Pure(0.1)] * 100).words
+        '100 releases, together epsilon 4.77457 and delta 1e-6'
+        """
+        from fugu.guarantee.composition import REMAINDER, promise
+
+        left_out = exact(self.delta)
+        one = self.to_approx(plain(left_out + (1 - left_out) * exact(REMAINDER)))
+        n = sum(k for _, k in self.parts)
+        return f"{n} release{'s' * (n > 1)}, together {promise(one)}"
+
+    @property
     def epsilon(self) -> Real:
         """The sum of the epsilons: what holds at `delta`; inf where a part has none."""
         return plain(self._sums[0]) if self._sums[0] < exact(math.inf) else math.inf

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import exact, plain
+from fugu.guarantee.composed import Composed
 from fugu.guarantee.curve import ZCDP, Guarantee, RenyiCurve
 from fugu.guarantee.kinds import Approx, Pure, Renyi, is_guarantee
 from fugu.numbers.exact import Real, as_fraction
@@ -202,8 +203,8 @@ def in_odds(guarantee: Guarantee | Real | None) -> str | None:
 def odds_of(guarantee: Guarantee) -> Guarantee:
     """What a promise says about odds: itself, or of a Rényi promise the best (epsilon, delta) that it implies.
 
-    Outside the events that it leaves out, with a remainder of `REMAINDER`."""
-    if all(math.isinf(order) for order, _ in guarantee.orders):
+    Outside the events that it leaves out, with a remainder of `REMAINDER`; of a composition likewise."""
+    if not isinstance(guarantee, Composed) and all(math.isinf(order) for order, _ in guarantee.orders):
         return guarantee
     left_out = as_fraction(guarantee.delta)
     return guarantee.to_approx(left_out + (1 - left_out) * as_fraction(REMAINDER))
@@ -219,6 +220,8 @@ def promise(guarantee: Guarantee | Real | None) -> str:
     """
     if isinstance(guarantee, ZCDP):
         return f"rho {_up(guarantee.rho)} (zCDP)"
+    if isinstance(guarantee, Composed):
+        return guarantee.words
     if isinstance(guarantee, Guarantee) and not isinstance(guarantee, Pure | Approx | Renyi):
         return repr(guarantee)
     epsilon = guarantee.epsilon if isinstance(guarantee, Guarantee) else guarantee

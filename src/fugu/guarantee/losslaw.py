@@ -54,7 +54,7 @@ class LossLaw:
         """Of upper bounds on P(L >= first + i step), the last of which is P(L = inf); raised to fall, and to 1."""
         whole = 1 << bits
         with balls.precision(bits + 2 * _SPARE):
-            scaled = [min(whole, _ceil(t * whole)) if t.is_finite() else whole for t in tails]
+            scaled = [_ceil(t * whole) if t.is_finite() else whole for t in tails]  # above 1 they are cut
         falling = list(accumulate(reversed(scaled), max))
         return _cut(step, first, [*falling[:-1], whole], bits, cut)
 

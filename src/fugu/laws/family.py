@@ -188,6 +188,8 @@ class Family(SeveralPairs):
         if self.points.ndim > 1:
             for law in self.laws:
                 digest.update(repr(law.whole()).encode())
+            if any(self.errors):
+                digest.update(repr(self.errors).encode())
             return
         for masses in self.laws:
             digest.update(f"{masses.total.numerator:x}/{masses.total.denominator:x}".encode())

@@ -296,7 +296,7 @@ def _fitted(column: NDArray[np.float64], components: int | str) -> Any:
     """The model of the values with the least information criterion among the numbers of components that may be."""
     with np.errstate(over="ignore", invalid="ignore"):
         if not float(column.var()) < math.inf:
-            raise BadLaw("the values are so large that their variance is no number; publish them in a larger unit")
+            raise BadLaw("the values are so large that their variance is not a number; publish them in a larger unit")
     if components == "bic":
         counts = list(range(1, min(_LARGEST_CHOICE, len(column)) + 1))
     elif not is_count(components):

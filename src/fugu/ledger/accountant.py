@@ -4,21 +4,25 @@ up."""
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fugu.errors import BudgetExceeded, NotComposable, NotProvable, UsageError
-from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, RenyiCurve, independent, is_guarantee
+from fugu.guarantee import ZCDP, Approx, Composed, Guarantee, Pure, RenyiCurve, compose, independent, is_guarantee
 from fugu.guarantee.asks import exact, plain
-from fugu.guarantee.composition import promise
+from fugu.guarantee.composition import fits, promise
 from fugu.ledger.charge import LAW, Charge, at, canonical, orders_of
 from fugu.ledger.charge import left as left_of
 from fugu.numbers.exact import Real, meant_up
 from fugu.priors.prior import Recorded, Together
+
+if TYPE_CHECKING:
+    from fugu.guarantee.pairs import LossPair
 
 # - Charges for each entry add: epsilons, deltas, Rényi divergences order by order. The sum is translated once with the
 #   prior of the data. Adding translated epsilons instead would not be sound under the best rule
@@ -53,18 +57,25 @@ _ADAPTIVE = (
     ),
     "say planned=True in every request if all of them were fixed beforehand, or use pure epsilons for each entry",
 )
+_UNPLANNED = (
+    "the first requests were planned, and what those may cost together leaves no room for one that was not",
+    "say planned=True in every request of this data set, or in none",
+)
+_NOT_ANSWERS = "if what was charged did not depend on answers"
 
 
 @dataclass(frozen=True)
 class Terms:
     """What a data set was registered with: its budget, its prior (None: independent entries), how many entries.
 
-    `cap`: the most epsilon that all its releases together may have against anybody; None for no cap."""
+    `cap`: the most epsilon that all its releases together may have against anybody; None for no cap. `told`: what was
+    granted is stated, whatever was planned, and held against nothing."""
 
     budget: Guarantee
     prior: Any = None
     entries: int | None = None
     cap: Fraction | None = None
+    told: bool = False
     worth: dict[Guarantee, Guarantee] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What sums for each entry are worth under the prior, as far as it was asked."""
 
@@ -114,19 +125,12 @@ def total(charges: Iterable[Charges], terms: Terms) -> Guarantee:
     entries = [c for c in listed if c.charge.kind != LAW]
     if not listed:
         return Pure(0)
-    if not _adaptive(laws, entries, terms) and not all(c.planned for c in listed):
+    if not (terms.told or all(c.planned for c in listed) or _adaptive(laws, entries, terms)):
         raise NotComposable(*_ADAPTIVE)
     if not laws:
         if isinstance(terms.prior, Together):
             return terms.prior.together([(c.charge.guarantee, c.charge.reads, c.count) for c in listed])
-        if terms.prior is None:
-            return _added(listed, terms.budget)
-        guarantees = [(c.charge.guarantee, c.count) for c in listed]
-        rho = _rhos(guarantees, True) if terms.tied and terms.budget.renyi else None
-        by_entry = _added(listed, None) if rho is None else ZCDP(plain(rho))
-        if by_entry not in terms.worth:
-            terms.worth[by_entry] = translated(terms, by_entry)
-        return terms.worth[by_entry]
+        return _least(listed, terms)
     by_law = _laws(laws)
     if len(laws) == len(listed):
         return by_law
@@ -146,6 +150,8 @@ def translated(terms: Terms, spent: Guarantee) -> Guarantee:
     """What a guarantee for each entry is worth under the prior (`fugu.translate`), of the exact sums."""
     from fugu.translation.translate import translate
 
+    if isinstance(spent, Composed):
+        return translate(terms.prior, spent, delta=terms.budget.delta)
     if terms.tied:
         return _in_field(terms.prior, terms.budget, spent)
     if spent.pure:
@@ -197,7 +203,75 @@ def _adaptive(laws: list[Charges], entries: list[Charges], terms: Terms) -> bool
         return False
     if terms.budget.renyi:
         return all(c.charge.guarantee.renyi or _pure(c) for c in entries)
-    return not terms.budget.pure and not any(c.charge.guarantee.renyi for c in entries)
+    return not terms.budget.pure and not any(
+        c.charge.guarantee.renyi or math.isinf(c.charge.guarantee.epsilon) for c in entries
+    )
+
+
+def _least(entries: list[Charges], terms: Terms) -> Guarantee:
+    """The plain sums, translated with the prior, where the budget allows them; else, if all charges were fixed
+    beforehand and the budget has a delta, the law of all losses at that delta, translated as a whole.
+
+    What is charged must be fixed, not what is asked: each answer's losses are dominated by the law of its charge,
+    whatever came before (docs/proofs/loss-laws.md#composition). A request that was not planned is refused after planned
+    ones, since sums with deltas and the law are two limits, and which of them it is must not depend on answers
+    (docs/proofs/composition.md#adaptive-choices)."""
+    budget, planned = terms.budget, all(c.planned for c in entries)
+    if budget.renyi or not budget.delta:
+        return _sums(entries, terms)
+    if not (planned or terms.told) and min(entries, key=lambda c: c.first).planned:
+        raise NotComposable(*_UNPLANNED)
+    alone = sum(c.count for c in entries) == 1 and math.isinf(entries[0].charge.guarantee.epsilon)
+    if not (planned or alone):
+        return _sums(entries, terms)
+    sums: Guarantee | None = None
+    refusal: NotProvable | None = None
+    try:
+        if fits(sums := _sums(entries, terms), budget):
+            return sums
+    except NotProvable as why:
+        refusal = why
+    with suppress(NotProvable):
+        law = together(entries)
+        if law not in terms.worth:
+            priced = law.to_approx(budget.delta) if terms.prior is None else translated(terms, law)
+            terms.worth[law] = priced
+        if not math.isinf(terms.worth[law].epsilon):
+            return terms.worth[law]
+    if sums is None:
+        assert refusal is not None
+        raise refusal
+    return sums
+
+
+def _sums(entries: list[Charges], terms: Terms) -> Guarantee:
+    """The sums of epsilons and deltas, or of divergences, translated with the prior if there is one."""
+    if terms.prior is None:
+        return _added(entries, terms.budget)
+    rho = _rhos([(c.charge.guarantee, c.count) for c in entries], True) if terms.tied and terms.budget.renyi else None
+    by_entry = _added(entries, None) if rho is None else ZCDP(plain(rho))
+    if by_entry not in terms.worth:
+        terms.worth[by_entry] = translated(terms, by_entry)
+    return terms.worth[by_entry]
+
+
+def at_delta(charges: Iterable[Charges], delta: Real, spent: Guarantee | None = None) -> tuple[Approx, str]:
+    """The least epsilon at a delta: of the law of the losses of charges for each entry, and of what is known of them
+    (`spent`); and what that takes for granted where they were not planned."""
+    listed = [c for c in charges if c.count]
+    known = Approx(math.inf if spent is None else spent.epsilon_at(delta), delta)
+    if not listed or any(c.charge.kind == LAW for c in listed):
+        return known, ""
+    least = min(known, together(listed).to_approx(delta), key=lambda g: exact(g.epsilon))
+    return least, "" if least == known or all(c.planned for c in listed) else _NOT_ANSWERS
+
+
+def together(entries: Iterable[Charges]) -> Composed:
+    """All charges for each entry, as one composition."""
+    counts: Counter[LossPair] = Counter()
+    for c in entries:
+        counts.update({part: n * c.count for part, n in compose([c.charge.guarantee]).parts})
+    return Composed.of(counts)
 
 
 def _added(entries: list[Charges], budget: Guarantee | None) -> Guarantee:
@@ -266,8 +340,8 @@ def _beside(law: Guarantee, entries: Guarantee, n: int) -> Guarantee:
 
 
 def stated(epsilon: Fraction, delta: Fraction) -> Guarantee:
-    """Pure without a delta; a delta of 1 or more promises nothing."""
-    if delta >= 1:
+    """Pure without a delta; a delta of 1 or more promises nothing, and neither does an epsilon that is infinite."""
+    if delta >= 1 or epsilon >= exact(math.inf):
         return Pure(math.inf)
     return Approx(plain(epsilon), plain(delta)) if delta else Pure(plain(epsilon))
 

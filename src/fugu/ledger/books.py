@@ -65,6 +65,7 @@ class Standing:
     cap: Fraction | None
     charges: tuple[Charges, ...]
     worth: Guarantee | None
+    told: bool = False
 
     @staticmethod
     def of(view: LockedView, name: str) -> Standing:
@@ -81,20 +82,20 @@ class Standing:
 
     def described(self) -> Standing:
         """The same to be told and not held against anything: what was granted is granted, in whatever order."""
-        return replace(self, charges=tuple(replace(c, planned=True) for c in self.charges))
+        return replace(self, told=True)
 
     def promise(self, rest: Sequence[Charges]) -> Guarantee:
         """What its own charges and the rest promise together about a person, under its belief."""
         everything = [*self.charges, *rest]
         if self.known.prior is not None and not self.known.records and rest:
             raise NotComposable(
-                f"data set {self.name!r} was charged under a belief about more than independent records, and people of "
-                "this table are in it: what its releases and others say together of a person is not known",
-                f"release from tables of other people; if these are other people than those of {self.name!r}, say so "
-                "(other_people=, --other-people)",
+                f"data set {self.name!r} is charged under a belief about more than independent records, and its people "
+                "are in other data sets that were charged: what all of them say together of a person is not known",
+                "release from tables of other people; if people of the same names are others, say so (other_people=, "
+                "--other-people)",
             )
         if self.known.prior is None or self.plain(rest):
-            return total(everything, Terms(self.budget, None, self.known.entries))
+            return total(everything, Terms(self.budget, None, self.known.entries, told=self.told))
         return Pure(plain(exact(self.worth.epsilon if self.worth is not None else 0) + epsilons(rest)))
 
     def plain(self, rest: Sequence[Charges]) -> bool:
@@ -441,14 +442,13 @@ def accounts(view: LockedView, requests: Sequence[Entry]) -> list[Account]:
 def _account(own: Standing, requests: list[Entry]) -> Account:
     """Of one data set alone."""
     tied = own.known.prior is not None
-    charges = own.described().charges if tied else own.charges  # what was granted is granted
     charged = [entry for entry in requests if entry.state in CHARGED]
     worth, spent, why = charged[-1].worth if charged and tied else None, None, ""
     try:
-        spent = total(charges, Terms(own.budget, None, own.known.entries))
-        if not tied or not charges or own.by_law or spent == Pure(0):
+        spent = total(own.charges, Terms(own.budget, None, own.known.entries, told=tied))  # granted is granted
+        if not tied or not own.charges or own.by_law or spent == Pure(0):
             worth = spent
     except NotProvable as error:
         why = f"needs the data set's prior ({error})" if worth is None else f"{worth!r} under its prior"
     rest, asked = None if worth is None else left_of(worth, own.budget), Counter(entry.state for entry in requests)
-    return Account(own, worth, rest, spent, why, against_anybody(charges), asked=dict(asked))
+    return Account(own, worth, rest, spent, why, against_anybody(own.charges), asked=dict(asked))

@@ -17,7 +17,7 @@ from fugu.documents.document import canonical_json, digest_of
 from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising
 from fugu.errors import BadBudget, LedgerBroken, UsageError
-from fugu.guarantee import ZCDP, Approx, Guarantee, Pure, is_guarantee
+from fugu.guarantee import ZCDP, Approx, Composed, Guarantee, Pure, is_guarantee
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.mechanism.mechanism import Mechanism
@@ -174,7 +174,8 @@ class Charge:
     @property
     def _own(self) -> Fraction | None:
         """The epsilon of a charge for each entry, which holds against anybody; None for divergences and for laws."""
-        return None if self.kind == LAW or self.guarantee.renyi else exact(self.guarantee.epsilon)
+        divergent = self.guarantee.renyi or math.isinf(self.guarantee.epsilon)
+        return None if self.kind == LAW or divergent else exact(self.guarantee.epsilon)
 
     @staticmethod
     def per_entry(guarantee: Guarantee | Real, reads: Mapping[str, object] | None = None) -> Charge:
@@ -317,6 +318,8 @@ def _question(charge: Charge) -> str:
 
 def finite(guarantee: Guarantee) -> bool:
     """Whether the guarantee promises anything: some finite epsilon. What exceeds all doubles counts as infinite."""
+    if isinstance(guarantee, Composed):
+        return all(finite(part.whole) for part, _ in guarantee.parts)
     try:
         return any(not math.isinf(e) for _, e in guarantee.orders)
     except OverflowError:

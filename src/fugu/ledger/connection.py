@@ -231,7 +231,7 @@ def _named(error: psycopg.Error, name: str) -> Exception:
     elif state == "42704":
         why = "the server has no such role"
     elif state == "42P06":
-        why = "the database has a schema fugu already, which is no ledger; name another database"
+        why = "the database has a schema fugu already, which is not a ledger; name another database"
     elif state == "25006":
         why = "the server only reads, as a standby does; charge the primary"
     elif state.startswith(_FULL):

@@ -14,7 +14,8 @@ from fugu.data.private import Private
 from fugu.data.spark import SparkColumns, asked, settled
 from fugu.ledger.fingerprint import Gathered, Marks, cells, earlier_marks, fingerprints
 from fugu.ledger.gathering import People, text_bits
-from fugu.scenario.query import PersonNames, persons_of
+from fugu.queries.groups import PersonNames
+from fugu.scenario.query import persons_in
 
 _BLOCK = 2**16
 """Names that are turned into digests at a time."""
@@ -66,6 +67,6 @@ def opened_marks(private: Private, unit: str | None) -> Marks:
     """The marks of an open table, wherever it is, in which nobody comes twice; `unit`: the column of the person."""
     source = private.whole.source
     if private.apart is None or not isinstance(source, SparkColumns):
-        return fingerprints(private.whole, persons_of(private.table, unit))
+        return fingerprints(private.whole, persons_in(private.whole, private.schema, unit))
     people = None if unit is None else people_there(source, PersonNames(unit, private.schema))
     return gathered(source.frame).marks(people, lambda: earlier_marks(private.whole.cells()))

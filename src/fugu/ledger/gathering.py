@@ -174,8 +174,8 @@ def _merged(runs: Sequence[Run]) -> Run:
 #   HMAC-SHA-256 derives from the key of the ledger, others for people than for rows.
 #
 # Secrecy: ChaCha20 under a secret key is a pseudorandom function. Whoever has the ledger alone learns which stored
-# numbers are equal, how many there are, and no more: to try a name takes the key, of 256 bits, as it took with
-# HMAC-SHA-256, by which ledgers of formats up to 4 digest names and rows (`digested`), and go on to.
+# numbers are equal, how many there are, and no more: to try a name takes the key, of 256 bits. So it does with
+# HMAC-SHA-256, the digest of ledgers that were begun in formats up to 4 (`digested`); they keep it.
 #
 # Collisions: one person has the same bits always, so nobody is missed. Two of N people have the same bits with
 # probability at most N^2 / 2^65 for each step, N^2 / 2^64 (a million: 6e-8), and then count as one person: more is

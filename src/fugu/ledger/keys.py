@@ -84,8 +84,8 @@ def _read_url(url: str) -> dict[str, Any]:
         found = conninfo_to_dict(url)
     if found is None or _torn(found):
         raise UsageError(
-            "the address of the ledger cannot be read: postgresql://USER@HOST:PORT/DATABASE, with % signs for what is "
-            "no letter or digit in a name or password"
+            "the address of the ledger cannot be read: postgresql://USER@HOST:PORT/DATABASE, with % signs for "
+            "anything but letters and digits in a name or password"
         )
     return found
 
@@ -122,9 +122,9 @@ def place_of(named: str | os.PathLike[str]) -> Place:
 
 # The key of a ledger: a file of its own, for its owner alone, without which nothing is charged.
 #
-# Tables and persons are stored as digests under this key (HMAC-SHA-256). Whoever has the ledger alone cannot try out
-# patient numbers on it; whoever has both can. So the key is never in a ledger, an export, a certificate or a database:
-# the ledger holds its SHA-256, a commitment by which a wrong key is noticed.
+# Tables and persons are stored as digests under this key (HMAC-SHA-256; `gathering`). Whoever has the ledger alone
+# cannot try out patient numbers on it; whoever has both can. So the key is never in a ledger, an export, a certificate
+# or a database: the ledger holds its SHA-256, a commitment by which a wrong key is noticed.
 #
 # It lies where `FUGU_LEDGER_KEY` says. Else, of a file, beside the path that the ledger was opened by, as
 # `<ledger>.key`; of a symbolic link also beside what the link leads to. Of a database, in the user's own folder on

@@ -24,7 +24,7 @@ from fugu.errors import (
     RequestReused,
     UsageError,
 )
-from fugu.guarantee import Guarantee, is_guarantee
+from fugu.guarantee import Composed, Guarantee, is_guarantee
 from fugu.guarantee.composition import fits
 from fugu.guarantee.curve import budget_json
 from fugu.ledger import accountant, books
@@ -116,7 +116,7 @@ class Ledger:
         timeout: float = 30.0,
         late: bool = False,
     ) -> None:
-        if not is_guarantee(budget) or not finite(budget):
+        if not is_guarantee(budget) or isinstance(budget, Composed) or not finite(budget):
             raise BadBudget("a ledger needs a finite budget: Pure, Approx, Renyi or RenyiCurve")
         if entries is not None and not is_count(entries):
             raise UsageError("entries is the number of entries of the data, a whole number of at least 1")
@@ -191,7 +191,9 @@ class Ledger:
           texts, arrays, lists and dicts of them.
         - `block`: one of the declared `blocks`, parts of the data that are independent of each other, given every
           secret and under every belief. `point_masses`: whoever believes in a secret knows the whole data. `planned`:
-          this request was fixed before any answer was seen; sums of deltas under a prior need it, but for `Records`.
+          what this request costs was fixed before any answer was seen; sums of deltas under a prior need it, but for
+          `Records`. Without a prior and with a delta in the budget, planned charges cost the law of their losses, which
+          is less than their sum: then every request is planned, or none.
 
         Raises `BudgetExceeded` (spent, asked, left), `NotComposable` (why, advice), `RequestReused`, `Unstorable`."""
         name = checked(request, "request")
@@ -229,16 +231,21 @@ class Ledger:
     def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
         return self  # the budget is that of the file: two handles are one ledger
 
-    def spent(self) -> Guarantee:
+    def spent(self, delta: Real | None = None) -> Guarantee:
         """What all charged releases promise together: added for each entry, then translated once with the prior. Where
-        people are in other data sets too, with what was charged to them there: of whoever has the largest sum."""
-        shared = self._with_others()
+        people are in other data sets too, with what was charged to them there: of whoever has the largest sum.
+
+        `delta`: state it as an `Approx` with this delta, by the least of all accounts. That of the laws of losses is
+        for charges that were planned, or a single one (docs/proofs/loss-laws.md#composition)."""
+        own, shared = self._standing(), self._with_others()
         if shared is None:
-            return self._promise(self._standing(), [])
+            spent = self._promise(own, [])
+            fixed = self._terms.prior is own.known.prior is None and all(c.planned for c in own.charges)
+            return spent if delta is None else accountant.at_delta(own.charges if fixed else (), delta, spent)[0]
         if isinstance(shared.why, NotComposable):
             raise shared.why
         assert shared.worth is not None  # all charges add up
-        return shared.worth
+        return shared.worth if delta is None else accountant.at_delta((), delta, shared.worth)[0]
 
     def elsewhere(self) -> Elsewhere:
         """What was charged to people of this data in other data sets: of the person with the largest sum."""

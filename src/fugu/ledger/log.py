@@ -52,6 +52,7 @@ _SLOT = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})(?: (\d{1,18}))? [0-9a-f]{64} +\n
 _LINE = re.compile(rb"([0-9a-f]{64}) (\d{1,12}) (\[.*\])\n")
 _LONGEST_LINE = 1 << 24
 _AHEAD = 1 << 16
+_PIECE = 1 << 20
 LARGE = 1 << 16
 """Attached texts beyond this are read when they are asked for, and by `verify`; not at every charge."""
 
@@ -249,8 +250,8 @@ def _next(file: BinaryIO, start: int, seq: int, previous: str, deep: bool) -> tu
         return event, line, after
     text, found = b"", hashlib.sha256()
     if deep or length <= LARGE:
-        for left in range(length, 0, -LARGE):
-            found.update(text := file.read(min(left, LARGE)))
+        for left in range(length, 0, -_PIECE):
+            found.update(text := file.read(min(left, _PIECE)))
             if not text:
                 break
         if found.hexdigest() != proof and not (seq == 1 and BLANK in text):

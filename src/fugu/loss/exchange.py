@@ -40,6 +40,8 @@ from fugu.numbers import balls
 
 MOST_POINTS = 1_000_000
 """Points w that are looked at, one by one."""
+SMALL = 40
+"""Noise that moves a value by a step with less than e^-40 of its mass is left out of a proof."""
 _MOST_BITS = 20_000
 _SPARE = 96
 Rates = Sequence[Fraction | None]
@@ -109,7 +111,8 @@ class Exchanged:
             )
         if self.same:
             return 0.0
-        numbers = Units.of(self, rates)
+        rates = [self._seen(j, rate) for j, rate in enumerate(rates)]
+        numbers = Integers.of(self, rates)
         (most, least), unit = zip(*(numbers.ends(self, rates, i) for i in (0, 1)), strict=True), 1 << _SPARE
         worst, done = 0, [numbers.denominator(self, i) for i in (0, 1)]
         for i, j in ((0, 1), (1, 0)):
@@ -120,6 +123,12 @@ class Exchanged:
             worst = max(worst, int(parts.max()) + 1)
         with balls.precision(2 * _SPARE):
             return balls.upper((arb(fmpz(worst)) / arb(fmpz(unit))).log())
+
+    def _seen(self, j: int, rate: Fraction | None) -> Fraction | None:
+        """The rate of a coordinate; none for noise so small beside the least gap that only digits would be carried for
+        it: what holds without noise on a coordinate holds with noise on it, which only processes what went out."""
+        gap = min(np.diff(self.axes[j]).tolist(), default=1)
+        return None if rate is None or rate * gap > SMALL else rate
 
     def mass(self, i: int) -> tuple[list[int], int]:
         """Whole numbers in proportion to a law, and their sum: the records of its class."""
@@ -194,19 +203,19 @@ class Doubles:
 
 @final
 @dataclass(frozen=True)
-class Units(Doubles):
+class Integers(Doubles):
     """The same in whole numbers, in units of 2^-bits: factors and products are rounded down."""
 
     @staticmethod
-    def of(held: Exchanged, rates: Rates) -> Units:
+    def of(held: Exchanged, rates: Rates) -> Integers:
         """So many bits that the least kernel there is stands far above what rounding loses."""
         spans = (int(axis[-1] - axis[0]) * (rate or 0) for axis, rate in zip(held.axes, rates, strict=True))
         far = math.ceil(sum(spans, Fraction(0)) * Fraction(3, 2))  # log2(e) < 3/2
-        wide = Units(1, 1).slack([len(axis) for axis in held.axes], max(held.mass(i)[1] for i in (0, 1)))
+        wide = Integers(1, 1).slack([len(axis) for axis in held.axes], max(held.mass(i)[1] for i in (0, 1)))
         bits = far + wide.bit_length() + 64
         if bits > _MOST_BITS:
             raise NotProvable("the noise is so small beside the values of records that no ratio is worked out")
-        return Units(1 << bits, bits, 1 << 3 * bits)
+        return Integers(1 << bits, bits, 1 << 3 * bits)
 
     def factor(self, exponent: Fraction | float) -> Any:
         """e^-x, at most two units below."""

@@ -96,6 +96,10 @@ class Leakage(ABC, Generic[Laws, Drawn]):
             raise self.unknown("scale")
         return max(1.0, 2 * value_range(item)) / max(float(ask.epsilon), 0.05), math.inf
 
+    def resolution(self, ask: Ask) -> float:
+        """How close to the least scale a search comes, relatively."""
+        return 1e-11
+
     def leak(self, item: Laws, noise: Drawn) -> float | None:
         """The tight pure epsilon of lattice noise on laws in lattice indices, for tables: infinite for noise that
         bounds no ratio, unless nothing is added or nothing differs; None where only a bound is known."""

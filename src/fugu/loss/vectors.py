@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import final
@@ -13,17 +14,19 @@ from flint import arb, fmpz
 from numpy.typing import NDArray
 
 from fugu.errors import BadNoise, NotProvable
-from fugu.guarantee.asks import PairLoss
+from fugu.guarantee.asks import Ask, Divergences, PairLoss, Ratio
 from fugu.guarantee.kinds import exact_delta, pure_as_renyi
 from fugu.laws.discrete import Discrete
 from fugu.laws.family import Family
 from fugu.laws.masses import Masses
 from fugu.loss.atoms import ball_masses, bare_divergences, forwards, prove_delta, prove_pure
+from fugu.loss.blocks import Bracket, block_delta, block_divergence
 from fugu.loss.cost import ball_log_cost, log_cost
-from fugu.loss.leakage import Leakage
-from fugu.loss.shifts import shift_renyi
-from fugu.loss.vectors_gaussian import shift_delta, smooth_delta, smooth_plan, wide
+from fugu.loss.leakage import Leakage, largest
+from fugu.loss.shifts import gaussian_mu, shift_renyi
+from fugu.loss.vectors_gaussian import levelled_delta, shift_delta, smooth_delta, smooth_plan, wide
 from fugu.noise import Gaussian, Laplace, LatticeNoise
+from fugu.noise.kind import kind_of
 from fugu.noise.lattice import Lattice
 from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers import balls
@@ -41,6 +44,8 @@ IMPLIED = 2_000
 """Vertices of the product grid up to which a divergence is also bounded by the exact pure epsilon."""
 PLANNED = 4_000_000
 """Pairs of atoms up to which an optimal plan is looked for."""
+_LARGE = 600.0
+"""A pure epsilon of this size implies nothing useful."""
 
 
 @final
@@ -72,20 +77,31 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
         return found
 
     def delta(self, item: Family, noise: Laplace | Gaussian, epsilon: Fraction, delta: Fraction) -> list[PairLoss]:
-        """delta(epsilon) of every pair, at most that of the laws without noise. Laplace: the mass that no coupling
-        brings within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem 4.2), compared with `delta` in rationals;
-        or, where that is more, what the pure epsilon implies. Gaussian: the analytic curve, averaged over a plan, or
-        for noise of few steps the best conversion of the divergences."""
+        """delta(epsilon) of every pair: the sum over blocks of outputs (`fugu.loss.blocks`); where it does not decide,
+        the least of it and of what couplings imply; at most that of the laws without noise."""
         require_exact(item)
-        laws = prove_delta(item, None, epsilon)[: len(item.different)]
-        if noise.scale == 0:
-            return laws
-        bare, found = {loss.pair: loss.value for loss in laws}, []
+        found, narrow = [], True
+        for loss in prove_delta(item, None, epsilon)[: len(item.different)]:
+            if noise.scale > 0:
+                sums = block_delta(item, loss.pair, noise, epsilon, float(delta))
+                loss = replace(loss, value=min(loss.value, sums.high))  # noqa: PLW2901
+                narrow &= sums.low > delta * (1 + 1e-9) or loss.within(delta) if delta else sums.narrow
+            found.append(loss)
+        return found if narrow else _least(found, self.coupled_delta(item, noise, epsilon, delta))
+
+    def coupled_delta(
+        self, item: Family, noise: Laplace | Gaussian, epsilon: Fraction, delta: Fraction
+    ) -> list[PairLoss]:
+        """Laplace: the mass that no coupling brings within epsilon x scale in l1 (Chen and Ohrimenko 2023, Theorem
+        4.2), compared with `delta` in rationals; or, where that is more, what the pure epsilon implies. Gaussian: the
+        analytic curve, averaged over a plan or one with levels, or for noise of few steps the best conversion of the
+        divergences."""
+        found = []
         if isinstance(noise, Laplace):
             for pair, label in item.different:
                 space = space_of(item, pair, 1)
                 missed = 1 - kept_within(space, math.floor(epsilon / noise.rate / unit_of(space)))
-                found.append(PairLoss(label, min(float_up(missed), bare[pair]), pair, met=missed <= delta))
+                found.append(PairLoss(label, float_up(missed), pair, met=missed <= delta))
             if all(loss.within(delta) for loss in found):
                 return found
             pure = [pure_as_delta(loss.value, epsilon) for loss in self.pure(item, noise, epsilon)]
@@ -96,36 +112,110 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
                 if len(space.x) * len(space.y) <= PLANNED:
                     plan = smooth_plan(space, unit_of(space), noise, epsilon)
                     curve = smooth_delta(space, unit_of(space), noise, epsilon, plan)
+                    curve = (
+                        curve if curve <= delta else min(curve, levelled_delta(space, unit_of(space), noise, epsilon))
+                    )
                 else:  # too many atoms for a plan: at the largest distance
                     curve = shift_delta(bottleneck(space, Fraction(0))[0], space.x.shape[1], noise, epsilon)
-                found.append(PairLoss(label, min(bare[pair], curve), pair))
+                found.append(PairLoss(label, curve, pair))
             return found
-        losses = [self.divergence(item, noise, alpha) for alpha in ORDERS]
+        losses = [self.coupled_divergence(item, noise, alpha) for alpha in ORDERS]
         for k, (pair, label) in enumerate(item.different):
             values = {a: loss[k].value for a, loss in zip(ORDERS, losses, strict=True)}
             orders: dict[Real, Real] = {a: Fraction(value) for a, value in values.items() if math.isfinite(value)}
-            found.append(PairLoss(label, min(bare[pair], exact_delta(orders, epsilon) if orders else 1.0), pair))
+            found.append(PairLoss(label, exact_delta(orders, epsilon) if orders else 1.0, pair))
         return found
 
     def divergence(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction) -> list[PairLoss]:
-        """D_alpha of every pair: the least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), the
-        divergence of the laws without noise, and for Laplace noise what its exact pure epsilon implies."""
+        """D_alpha of every pair: the sum over blocks of outputs, to the last digits; or the least of it and of what
+        couplings imply; at most that of the laws without noise."""
         require_exact(item)
+        found, sharp = [], True
+        for (pair, label), bare in zip(item.different, bare_divergences(item, alpha), strict=True):
+            sums = Bracket(bare, bare) if noise.scale == 0 else block_divergence(item, pair, noise, alpha)
+            found.append(PairLoss(label, min(bare, sums.high), pair))
+            sharp &= noise.scale == 0 or sums.high <= sums.low * (1 + 1e-9)
+        return found if sharp else _least(found, self.coupled_divergence(item, noise, alpha))
+
+    def coupled_divergence(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction) -> list[PairLoss]:
+        """The least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), and for Laplace noise what
+        its exact pure epsilon implies."""
         found = []
         tight: dict[tuple[int, int], float] = {}
-        if noise.scale > 0 and isinstance(noise, Laplace) and vertices(item) <= IMPLIED:
+        if isinstance(noise, Laplace) and vertices(item) <= IMPLIED:
             losses = prove_vector_pure(item, noise.rate)
             tight = {x.pair: pure_as_renyi(Fraction(x.value), alpha) for x in losses if math.isfinite(x.value)}
-        for (pair, label), bare in zip(item.different, bare_divergences(item, alpha), strict=True):
-            least = [bare]
-            if noise.scale > 0:
-                space = space_of(item, pair, 1 if isinstance(noise, Laplace) else 2)
-                reach = bottleneck(space, Fraction(0))[0]
-                least += [_within(noise, reach, alpha), tight.get(pair, math.inf)]
-                if len(space.x) * len(space.y) <= PLANNED:
-                    least.append(plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
+        for pair, label in item.different:
+            space = space_of(item, pair, noise.norm)
+            least = [_within(noise, bottleneck(space, Fraction(0))[0], alpha), tight.get(pair, math.inf)]
+            if len(space.x) * len(space.y) <= PLANNED:
+                least.append(plan_loss(space, plan_for(space, noise, alpha), noise, alpha))
             found.append(PairLoss(label, min(least), pair))
         return found
+
+    def guess(self, item: Family, steps: float, ask: Ask) -> float:
+        """The largest ratio on the product grid; or the sum over blocks, where that is not narrow at most what the
+        largest ratio of Laplace noise implies. In doubles."""
+        from fugu.loss.search.shapes import fast_vector_pure
+
+        noise: Laplace | Gaussian = kind_of(self.noise).at(steps, Fraction(1))  # type: ignore[assignment]
+        laplace, few = isinstance(noise, Laplace), vertices(item)
+
+        def loss(
+            bare: list[float],
+            goal: float,
+            block: Callable[[tuple[int, int]], Bracket],
+            implied: Callable[[float], float],
+        ) -> float:
+            if steps == 0:
+                return max(bare)
+            sums = [block(pair) for pair, _ in item.different]
+            known = max(min(one.low if one.low > goal else one.high, own) for one, own in zip(sums, bare, strict=True))
+            if known > goal and laplace and few <= LARGEST:
+                return min(known, implied(min(fast_vector_pure(item, steps), _LARGE)))
+            return known
+
+        if isinstance(ask, Divergences):
+            goals = {alpha: float(epsilon) for alpha, epsilon in ask.orders}
+            return ask.excess(lambda alpha: loss(
+                bare_divergences(item, alpha), goals[alpha],
+                lambda pair: block_divergence(item, pair, noise, alpha, goals[alpha], proved=False),
+                lambda pure: pure_as_renyi(Fraction(pure), alpha),
+            ))  # fmt: skip
+        if ask.delta:
+            return loss(
+                [x.value for x in prove_delta(item, None, ask.epsilon)[: len(item.different)]], ask.target,
+                lambda pair: block_delta(item, pair, noise, ask.epsilon, ask.target, proved=False),
+                lambda pure: pure_as_delta(pure, ask.epsilon),
+            )  # fmt: skip
+        if few > LARGEST:
+            raise NotProvable(f"the product grid of the coordinates has {few} points, more than {LARGEST}")
+        return fast_vector_pure(item, steps)
+
+    def resolution(self, ask: Ask) -> float:
+        """Of sums over blocks what is well below their own width."""
+        return super().resolution(ask) if isinstance(ask, Ratio) and ask.pure else 1e-6
+
+    def start(self, item: Family, ask: Ask) -> tuple[float, float]:
+        """What a shift by the whole range needs, for ratios one by W_inf; Laplace noise of range / epsilon suffices."""
+        sure = math.inf
+        if isinstance(ask, Ratio) and ask.pure:
+            reach = max(bottleneck(space_of(item, pair, 1), Fraction(0))[0] for pair, _ in item.different)
+            sure = float_up(Fraction(reach) / ask.epsilon)
+            return sure * (1 + 1e-9), sure
+        far = np.ptp(item.points, axis=0).astype(np.float64)
+        length = float(far.sum() if self.noise == Laplace.name else np.sqrt((far * far).sum()))
+        if isinstance(ask, Divergences):
+            high = ask.start(length)
+        elif self.noise == Laplace.name:
+            high = length / max(float(ask.epsilon), 2 * ask.target)
+            sure = float_up(Fraction(length) / ask.epsilon) if ask.epsilon else sure
+        else:
+            high = length / gaussian_mu(ask.epsilon, ask.target)
+        high = 1.01 * high + 1  # a lattice asks for a little more, and brackets have a width
+        if self.guess(item, high, ask) > ask.target:
+            raise NotProvable("the outputs are too many for sums over blocks of them")
+        return high, sure
 
     def conditioned(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction, delta: Fraction) -> Family:
         """The pair given the events of probability at least 1 - delta that bring the laws closest: the normalised
@@ -159,14 +249,24 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
 
     def delta_at(self, item: Family, noise: Laplace | Gaussian, epsilon: Real) -> float:
         """A proved delta(epsilon), by bounds that hold for continuous and for lattice noise."""
-        return min(1.0, super().delta_at(item, noise, epsilon))
+        if isinstance(noise, Laplace) or noise.grid is not None or noise.silent:
+            return min(1.0, super().delta_at(item, noise, epsilon))
+        laws, drawn = self.given(item, noise)
+        require_exact(laws)
+        bare = prove_delta(laws, None, as_fraction(epsilon))[: len(laws.different)]
+        coupled = self.coupled_delta(laws, drawn, as_fraction(epsilon), Fraction(0))
+        return min(1.0, largest(_least(bare, coupled)))
 
     def renyi(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction) -> float:
-        """A proved bound on D_alpha by joint convexity, of Laplace noise on a lattice only; for vectors the tight
-        divergence is not computed."""
-        if isinstance(noise, Laplace) and noise.grid is None and not noise.silent:
+        """A proved bound on D_alpha; of continuous noise by joint convexity, and of continuous Laplace noise none."""
+        if noise.grid is not None or noise.silent:
+            return super().renyi(item, noise, alpha)
+        if isinstance(noise, Laplace):
             raise NotProvable("for vectors the divergence is bounded for lattice noise; give the noise a grid")
-        return super().renyi(item, noise, alpha)
+        laws, drawn = self.given(item, noise)
+        require_exact(laws)
+        coupled = [loss.value for loss in self.coupled_divergence(laws, drawn, alpha)]
+        return max(map(min, coupled, bare_divergences(laws, alpha)), default=0.0)
 
 
 @final
@@ -195,6 +295,11 @@ class SpaceDirected(Leakage[Family, DirectedLaplace]):
             PairLoss(loss.label, pure_as_delta(loss.value, epsilon), loss.pair)
             for loss in self.pure(item, noise, epsilon)
         ]
+
+
+def _least(first: list[PairLoss], second: list[PairLoss]) -> list[PairLoss]:
+    """Pair by pair the lesser of two bounds; what meets exactly does."""
+    return [replace(b, value=min(a.value, b.value)) for a, b in zip(first, second, strict=True)]
 
 
 def pure_as_delta(pure: float, epsilon: Fraction) -> float:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from flint import arb, fmpz
+from numpy.typing import NDArray
 
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import PairLoss
@@ -17,7 +18,7 @@ from fugu.laws.masses import Masses
 from fugu.laws.multinormal import Matrix, NormalPair, is_semidefinite
 from fugu.loss.leakage import Leakage
 from fugu.loss.normal import normal_divergence, prove_normal_delta
-from fugu.loss.search.normal import fast_gaussian_log_delta
+from fugu.loss.search.normal import fast_gaussian_delta, fast_gaussian_log_delta
 from fugu.loss.shifts import ball_delta
 from fugu.noise import Gaussian
 from fugu.noise.matrix import CorrelatedGaussian
@@ -33,6 +34,7 @@ from fugu.transport.plan import optimal_plan
 # (docs/proofs/correlated.md#3-on-points-a-post-processing-of-narrower-continuous-noise).
 
 
+Floats = NDArray[np.float64]
 _PRECISION = 192
 SLACK = Fraction(1, 10**25)
 """At least 2 kappa; checked."""
@@ -88,6 +90,88 @@ def smooth_plan(space: Space, unit: int, noise: Gaussian, epsilon: Fraction) -> 
     costs[far] = fast_gaussian_log_delta(float(epsilon), moved[far])
     total = Fraction(space.total)
     return optimal_plan(costs, Masses(space.a, total), Masses(space.b, total))
+
+
+LEVELS = tuple(Fraction(k, 4) for k in (-4, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 44, 60))
+"""Epsilons at which parts of a plan are charged, as multiples of the one that is asked for."""
+_LEVELLED = 1_024
+"""Most pairs of atoms of such plans."""
+
+
+def levelled_delta(space: Space, unit: int, noise: Gaussian, epsilon: Fraction) -> float:
+    """A bound on delta(epsilon) of both orders from plans whose parts have levels, in balls and rounded up.
+
+    For any f_i(x, x') >= 0 and numbers e_i, in an order of the laws p and q,
+
+        p - e^epsilon q <= sum f_i(x, x') (at x - e^(e_i) at x') + (p - sum_x' f)+ + (sum_x e^(e_i) f - e^epsilon q)+,
+
+    so delta(epsilon) is at most sum f_i delta_(x - x')(e_i) and the sums of both positive parts, whatever f is; a
+    linear program proposes it (docs/proofs/vectors.md#5-delta). At e < 0, delta(e) = 1 - e^e + e^e delta(-e), as of
+    all symmetric pairs."""
+    if len(space.x) * len(space.y) > _LEVELLED or not wide(noise):
+        return 1.0
+    apart = space.x[:, None, :] - space.y[None, :, :]
+    squares, room = (apart * apart).sum(axis=2), 1 / (2 * noise.precision) - TAU
+    moved = np.sqrt(squares.astype(np.float64)) * unit / float(room) ** 0.5
+    levels = [(epsilon or Fraction(1, 4)) * k for k in LEVELS]
+    costs = np.stack([_level_costs(float(e), moved) for e in levels])
+    known: dict[tuple[int, int], arb] = {}
+    with balls.precision(_PRECISION):
+        share, powers, worst = _kappa(space.x.shape[1]).exp(), [balls.of(e).exp() for e in levels], 0.0
+
+        def charge(level: int, square: int) -> arb:
+            if (level, square) not in known:
+                left, more = _left(abs(levels[level]))
+                curve = share * (_curve(left, square * unit**2 / room) + more) if square else arb(0)
+                known[level, square] = curve if levels[level] >= 0 else 1 - powers[level] * (1 - curve)
+            return known[level, square]
+
+        for p, q, cost, far in (
+            (space.a, space.b, costs, squares), (space.b, space.a, costs.transpose(0, 2, 1), squares.T),
+        ):  # fmt: skip
+            rows = [arb(fmpz(int(m))) / arb(fmpz(space.total)) for m in p]
+            columns = [-balls.of(epsilon).exp() * arb(fmpz(int(m))) / arb(fmpz(space.total)) for m in q]
+            total = arb(0)
+            for level, x, y, mass in _levelled(p, q, space.total, cost, epsilon, levels):
+                total += arb(mass) * charge(level, int(far[x, y]))
+                rows[x] -= arb(mass)
+                columns[y] += arb(mass) * powers[level]
+            rest = sum((left.max(arb(0)) for left in (*rows, *columns)), arb(0))
+            worst = max(worst, balls.upper(total + rest))
+        return min(1.0, worst)
+
+
+def _level_costs(e: float, moved: Floats) -> Floats:
+    """delta(e) of shifts by so many deviations, in doubles."""
+    found = np.zeros(moved.shape)
+    far = moved > 0
+    found[far] = fast_gaussian_delta(abs(e), moved[far])
+    return found if e >= 0 else 1 - math.exp(e) * (1 - found)
+
+
+def _levelled(
+    p: NDArray[Any], q: NDArray[Any], total: int, costs: Floats, epsilon: Fraction, levels: list[Fraction]
+) -> list[tuple[int, int, int, float]]:
+    """The parts (level, x, x', mass) of a plan of little cost; what is not moved costs 1."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    n, m = costs.shape[1:]
+    level, x, y = np.nonzero(costs < 1)
+    spare, count = np.arange(n), len(level) + n
+    ones, index = np.ones(len(level)), np.arange(len(level))
+    weights = np.exp(np.array([float(e - epsilon) for e in levels]))[level]
+    covered = coo_array((np.ones(count), (np.r_[x, spare], np.r_[index, len(level) + spare])), shape=(n, count))
+    used = coo_array((ones * weights, (y, index)), shape=(m, count))
+    masses = [np.array([int(k) / total for k in law]) for law in (p, q)]
+    found = linprog(
+        np.r_[costs[level, x, y], np.ones(n)], A_ub=used, b_ub=masses[1] * (1 - 1e-10), A_eq=covered,
+        b_eq=masses[0] * (1 + 1e-10), method="highs", options={"primal_feasibility_tolerance": 1e-10},
+    )  # fmt: skip
+    if found.x is None:
+        return []
+    there = np.flatnonzero(found.x[: len(level)] > 0).tolist()
+    return [(int(level[k]), int(x[k]), int(y[k]), float(found.x[k])) for k in there]
 
 
 def wide(noise: Gaussian) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
-from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
+from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon, promises
 from fugu.errors import BadBudget, NotProvable, UsageError
-from fugu.guarantee import ZCDP, Approx, Guarantee, Pure
+from fugu.guarantee import ZCDP, Approx, Composed, Guarantee, Pure, compose
 from fugu.guarantee.asks import check_delta, exact
 from fugu.mechanism.mechanism import Mechanism
 from fugu.mechanism.release import Once, PerEntryRelease, take_once
@@ -43,7 +42,8 @@ class PerEntryDP:
       two calls must use independent randomness. An object with `map` is asked instead: map(d_in) must not be above
       what is stated.
     - `epsilon`: what one release costs per entry, a finite number above 0; `delta`: a number in [0, 1). Or a guarantee:
-      `Pure`, `Approx`, or in the Rényi sense `ZCDP`, `Renyi` or `RenyiCurve` with delta 0. A map that states its loss
+      `Pure`, `Approx`, in the Rényi sense `ZCDP`, `Renyi` or `RenyiCurve` with delta 0, or what `compose` makes of the
+      steps of the mechanism, or `losses` of its noise. A map that states its loss
       as zCDP (OpenDP's ZeroConcentratedDivergence) is asked for its rho, which must not be above that of the `ZCDP`.
     - `d_in`: the distance, in the metric of `map`, of two data sets that differ in one replaced entry; None where the
       metric is OpenDP's SymmetricDistance (2) or ChangeOneDistance (1).
@@ -77,8 +77,8 @@ class PerEntryDP:
                 raise UsageError("the Approx guarantee brings its own delta; leave out delta=")
             object.__setattr__(self, "delta", self.epsilon.delta)
             object.__setattr__(self, "epsilon", self.epsilon.epsilon)
-        if isinstance(self.epsilon, Guarantee) and self.epsilon.renyi:
-            object.__setattr__(self, "epsilon", self._divergences(self.epsilon))
+        if isinstance(self.epsilon, Composed) or (isinstance(self.epsilon, Guarantee) and self.epsilon.renyi):
+            object.__setattr__(self, "epsilon", self._whole(self.epsilon))
         else:
             stated = positive_epsilon(self.epsilon)
             told = self._told(stated)
@@ -92,6 +92,10 @@ class PerEntryDP:
         if isinstance(self.epsilon, Guarantee):
             return self.epsilon
         return Approx(self.epsilon, self.delta) if self.delta else Pure(self.epsilon)
+
+    def losses(self) -> Composed:
+        """The same, to compose."""
+        return compose([self.guarantee])
 
     @property
     def charge(self) -> dict[str, object]:
@@ -110,7 +114,7 @@ class PerEntryDP:
             "claimed by": "the mechanism's own map" if asked else "the user",
         }
         if isinstance(self.epsilon, Guarantee):
-            return PerEntryCertificate.renyi(self.epsilon, claims)
+            return PerEntryCertificate.whole(self.epsilon, claims)
         return PerEntryCertificate.of(
             {"epsilon": str(as_fraction(self.epsilon)), "delta": str(as_fraction(self.delta)), **claims}
         )
@@ -179,11 +183,12 @@ class PerEntryDP:
         except Exception as failure:
             raise NotProvable(f"the mechanism's map fails at d_in = {distance}: {failure}") from failure
 
-    def _divergences(self, stated: Guarantee) -> Guarantee:
-        """A Rényi guarantee, at least what the object itself proves as zCDP; no other map can be held against it."""
-        if stated.delta or self.delta:
-            raise BadBudget("a Rényi guarantee per entry has no delta here; give Approx for one with a delta")
-        if not any(0 < e < math.inf for _, e in stated.orders):
+    def _whole(self, stated: Guarantee) -> Guarantee:
+        """A composition or a Rényi guarantee, of zCDP at least what the object itself proves; no other map can be held
+        against it."""
+        if self.delta or (stated.renyi and stated.delta):
+            raise BadBudget("a guarantee per entry has no delta beside it, a Rényi one none at all; give Approx")
+        if not promises(stated):
             raise BadBudget(f"a guarantee per entry must be finite and above 0, got {stated!r}")
         ask = getattr(self.mechanism, "map", None)
         if not callable(ask):

@@ -125,7 +125,7 @@ def draw_parts(frame: Any, draw: ColumnDraw, attempts: Path, parts: Path) -> tup
     drawn = sorted((DrawnPart(**row.asDict()) for row in told), key=lambda part: part.part)
     if len({part.part for part in drawn}) < len(drawn):
         raise BadTable(
-            "Spark told twice of one partition, so nothing was released; this is a fault of Spark or of fugu"
+            "Spark reported one partition twice, so nothing was released; this is a fault of Spark or of fugu"
         )
     if not drawn:
         raise BadTable("the frame has no rows, so there is nothing to release")

@@ -54,7 +54,7 @@ class TopK(SequenceQuery):
 
     Ways, all epsilon-DP per entry: "laplace" ranks a histogram with noise of scale 2 / epsilon on every count,
     whatever k; "permute-and-flip" and "exponential" peel, with epsilon / rounds each, rounds = min(k, states - 1), as
-    the last state left is no choice. "gumbel", one-shot Gumbel noise of scale 2 rounds / epsilon, has the law of
+    the last state left is not a choice. "gumbel", one-shot Gumbel noise of scale 2 rounds / epsilon, has the law of
     "exponential", and is drawn as its rounds (`fugu.noise.selection`). "best" is permute-and-flip for k = 1 and laplace
     beyond.
 

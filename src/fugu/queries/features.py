@@ -381,7 +381,7 @@ def reference_range(
     values = numbers(reading, reference, column)
     low, high = as_fraction(values.min()), as_fraction(values.max())
     if max(-low, high) > _EXACT:
-        raise UsageError(f"column {column!r} of the reference holds numbers beyond 2^53, so its range is no use{give}")
+        raise UsageError(f"column {column!r} of the reference holds numbers beyond 2^53, so its range is useless{give}")
     if high - low < _LEAST:
         raise UsageError(f"column {column!r} has one value in the reference, so its range says nothing{give}")
     if step is None:

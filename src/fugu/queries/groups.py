@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 
 from fugu.data import Schema, Table
 from fugu.data.cells import Categories, added
-from fugu.data.field import Field
+from fugu.data.column import Raw
+from fugu.data.field import IDENTIFIER, Field
 from fugu.data.frame import TableLike
 from fugu.data.private import Private, label_of, open_counted
 from fugu.data.secrets import Secrets
+from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable, ColumnNotFound, UsageError
 from fugu.priors.records import parts_of
 from fugu.queries.record_proofs import Known
 from fugu.queries.statistic import Charged, public_in, questions_in
-from fugu.scenario.query import require_persons
+from fugu.scenario.query import ITSELF, person_of, repeated, require_one_row_each
 from fugu.utility.usable import RowsFor
 
 ANY = "(any group)"
@@ -108,13 +110,44 @@ def open_table(
     public: Iterable[str] = (),
 ) -> Private:  # fmt: skip
     """Open a private table, once. Refused: no rows, another number of `rows` than declared, a `unit` that repeats."""
-    private = open_counted(table, reading, columns, public)
+    whole, wanted = reading.open(table), tuple(dict.fromkeys((*columns, *public)))
+    text = unit is not None and {unit} < {*wanted} and reading.fields.get(unit, Field("identifier")).public
+    apart = text and unit in whole.columns and whole.one_each(unit, reading.absent)  # by the engine: not read at all
+    private = open_counted(whole, reading, (name for name in wanted if not apart or name != unit))
     if len(private) == 0:
         raise BadTable("the table has no rows")
     if rows is not None:
         rows.require(len(private))
-    require_persons(private, unit)
+    if not apart:
+        require_persons(private, unit)
     return private
+
+
+def require_persons(private: Private, unit: str | None) -> None:
+    """Refuse an open table in which the column that names the person is missing or repeats, wherever the table is."""
+    if unit is None:
+        return
+    source = private.whole.source
+    if private.apart is None or not isinstance(source, SparkColumns):
+        require_one_row_each(private.table, unit)
+        return
+    text = private.schema.fields[unit].kind == IDENTIFIER
+    if not source.different(unit, PersonNames(unit, private.schema), ITSELF if text else "", private.schema.absent):
+        raise repeated(unit)
+
+
+@final
+@dataclass(frozen=True)
+class PersonNames:
+    """Who is named by the cells of a column as they stand, in one spelling each; None for nobody."""
+
+    unit: str
+    schema: Schema
+
+    def __call__(self, cells: object) -> list[str | None]:
+        column = self.schema.column(self.unit, Raw.of(self.unit, cells))
+        missing = column.missing.tolist()
+        return [None if gone else person_of(name) for name, gone in zip(column.values.tolist(), missing, strict=True)]
 
 
 # Groups are public, so a column that makes them must not tell the secret.
@@ -140,7 +173,7 @@ def require_public_groups(by: str | None, secrets: Secrets, reference: Table) ->
     if not used.any():
         return
     kinds = np.unique(np.stack(secrets.layers, axis=1)[used], axis=0, return_inverse=True)[1].reshape(-1)
-    rows = np.bincount(groups[used], minlength=len(names))
+    rows = np.bincount(groups[used], reference.exact(by).often[used], len(names))
     cells = np.unique(np.stack([groups[used], kinds], axis=1), axis=0)
     different = np.bincount(cells[:, 0], minlength=len(names))
     several = rows >= 2
@@ -341,10 +374,12 @@ class ExpectedGroups(GroupColumns):
         known: Labels | None = None
         counts: dict[str, int] = {}
         if there is not None:
-            codes, cells = there.exact(by).codes(strict=False)
+            column = there.exact(by)
+            codes, cells = column.codes(strict=False)
             labels = [label_of(cell) for cell in cells.tolist()]
             known = np.array([*labels, ""], dtype=object)[codes]
-            counts = dict(zip(labels, np.bincount(codes[codes >= 0], minlength=len(labels)).tolist(), strict=True))
+            sizes = np.bincount(codes[codes >= 0], column.often[codes >= 0], len(labels)).astype(np.int64)
+            counts = dict(zip(labels, sizes.tolist(), strict=True))
         if (names := self.published.get(by)) is not None:
             counts, values = {name: counts[name] for name in names if name in counts}, names
             known = None if known is None else np.where(np.isin(known, names), known, "")

@@ -25,6 +25,7 @@ from fugu.data.field import Field
 from fugu.data.frame import TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import Protect, ProtectLike, Secrets, read_protect
+from fugu.data.spark import SparkColumns
 from fugu.documents.certificate import Certificate
 from fugu.documents.promises import warnings_of, weakest
 from fugu.documents.reading import frozen
@@ -155,6 +156,9 @@ class LawPrice:
         told = declared_schema(schema)
         cells = told.open(reference)
         spec = read_protect(protect, cells.columns)
+        if isinstance(cells.source, SparkColumns) and spec.columns is not None and spec.json is not None:
+            used = (*question.columns, *spec.columns, *(() if by is None else (by,)))
+            cells = cells.counted(name for name in used if name in cells.columns)
         declared = told.only((*question.columns, *(n for n in (by, unit) if n is not None)))
         for name in (unit, by):  # groups are public: none is joined to another
             if name is not None and name not in declared.fields:
@@ -273,7 +277,8 @@ class LawPrice:
         if self.tabulated and schema is not None and isinstance(protect, str) and protect in schema.fields:
             declared = (label for label in schema.fields[protect].values or () if label != OTHER)
             masks = dict.fromkeys(declared, np.zeros(len(self.known), dtype=bool)) | masks
-        return {label: np.bincount(codes[mask[rows]], minlength=size) for label, mask in masks.items()}
+        often = self.cells.counts[rows]
+        return {label: _often(codes[mask[rows]], often[mask[rows]], size) for label, mask in masks.items()}
 
     @cached_property
     def _written(self) -> tuple[tuple[str, ...], Json, Json]:
@@ -364,7 +369,7 @@ class LawPrice:
             return "plain"
         whole = self.tabulated or (size > 1 and taken_alone(size, values, self.budget))
         here: Rows | slice = slice(0) if self.by is None or known is None else known
-        others = np.bincount(self._codes[here], minlength=values).tobytes()
+        others = _often(self._codes[here], self.cells.counts[here], values).tobytes()
         counts = [law.tobytes() for given in laws.values() for law in given.values()]
         return "many" if whole else size, *counts, others
 
@@ -387,7 +392,7 @@ class LawPrice:
             return pairs, (*said, CELLS, NO_TOTALS)
         values, note = np.arange(top + 1), ""
         for (who, given), rows in zip(laws.items(), (slice(None), known), strict=False):
-            pooled = Discrete(values, np.bincount(self._codes[rows], minlength=top + 1))
+            pooled = Discrete(values, _often(self._codes[rows], self.cells.counts[rows], top + 1))
             own = {label: Discrete(values, counts) for label, counts in given.items()}
             found, note = sum_pairs(own, pooled, size, self.budget, who)
             pairs += found
@@ -525,6 +530,11 @@ class LawNoise:
         noise, feature = self.mechanisms[group].noise, self.price.feature
         half, scale = noise.quantile(0.95), float(noise.scale) * float(feature.step)
         return feature_cells(feature, group, drawn, rows, self.facts.divided, half, scale)
+
+
+def _often(codes: Counts, counts: Counts, size: int) -> Counts:
+    """How many rows have each code; `counts`: how many rows each one stands for."""
+    return np.bincount(codes, counts, size).astype(np.int64)  # doubles hold whole numbers up to 2^53
 
 
 def _thin(given: Mapping[str, Counts]) -> bool:

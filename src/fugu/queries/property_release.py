@@ -42,6 +42,8 @@ Bounds = Mapping[str, tuple[Real, Real]]
 Floats = NDArray[np.float64]
 _RECIPE = ("what", "statistics", "hide", "size", "tolerance", "shares", "bounds", "replacement", "missing", "method",
            "schema")  # fmt: skip
+LAW_ERROR = "law_error"
+"""What was added later, and stands in a recipe only where it is given."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,8 +52,8 @@ class PropertyQuestion:
 
     `hide`: the property, "smoker=yes". `size`: how many records the private table has, which is public; None: as many
     as it turns out to have. `tolerance`, `shares`, `replacement`, `missing`: as in `Scenario.from_property`. `given`:
-    to which columns are clipped; of what is not given, `bounds` has the range of the reference. `method`: as in
-    `calibrate`; `schema`: how records are read, completed by the reference in `reading`."""
+    to which columns are clipped; of what is not given, `bounds` has the range of the reference. `law_error`, `method`:
+    as in `calibrate`; `schema`: how records are read, completed by the reference in `reading`."""
 
     statistics: tuple[RecordStatistic, ...]
     hide: str
@@ -64,6 +66,7 @@ class PropertyQuestion:
     shares: Sequence[Real] | None = None
     replacement: bool = True
     missing: Literal["error", "drop"] = "error"
+    law_error: Real = 0
     method: str = "best"
     floor: float | None = None
     schema: Schema | None = None
@@ -102,7 +105,7 @@ class PropertyQuestion:
     @staticmethod
     def again(recipe: Json, reference: TableLike) -> PropertyQuestion:
         """What a reference makes of the question that a recipe states; CertificateError if it is none."""
-        if set(recipe) != set(_RECIPE):
+        if set(recipe) - {LAW_ERROR} != set(_RECIPE):
             raise CertificateError(f"the recipe of a property has the parts {', '.join(_RECIPE)}")
         size, shares, schema = read_whole(recipe["size"]), recipe["shares"], recipe["schema"]
         return PropertyQuestion.of(
@@ -113,6 +116,7 @@ class PropertyQuestion:
             shares=None if shares is None else [read_number(x) for x in shares],
             schema=None if schema is None else Schema.from_json(schema),
             size=size,
+            law_error=read_number(recipe.get(LAW_ERROR, 0)),
             **{name: recipe[name] for name in ("hide", "replacement", "missing", "method")},
         )
 
@@ -147,7 +151,9 @@ class PropertyQuestion:
     def mechanism(self, size: int, budget: Guarantee) -> Mechanism:
         """The mechanism for so many records, proved; no private table is opened."""
         columns = tuple(dict.fromkeys(s.column for s in self.statistics))
-        made = calibrate(self.scenario(size), budget, method=cast(Any, self.method), floor=self.floor)
+        made = calibrate(
+            self.scenario(size), budget, method=cast(Any, self.method), floor=self.floor, law_error=self.law_error
+        )
         body = {**made.certificate.unsealed, "reading": self.reading.only(columns).to_json()}
         return replace(made, certificate=Certificate.seal(body, made.certificate.laws))
 
@@ -206,6 +212,7 @@ class PropertyQuestion:
             "missing": self.missing,
             "method": self.method,
             "schema": None if self.schema is None else self.schema.to_json(),
+            **({LAW_ERROR: str(as_fraction(self.law_error))} if self.law_error else {}),
         }
 
 

@@ -238,7 +238,7 @@ class EntryMechanism:
             **({} if self.prior is None else {"belief": belief_claims(self.prior, stated)}),
         }  # fmt: skip
         if isinstance(stated, ZCDP):
-            return PerEntryCertificate.renyi(stated, claims)
+            return PerEntryCertificate.whole(stated, claims)
         numbers = {"epsilon": str(as_fraction(stated.epsilon)), "delta": str(as_fraction(stated.delta))}
         return PerEntryCertificate.of({**numbers, **claims})
 

@@ -9,7 +9,7 @@ same with its features and its noise, and what it charges a record.
 | quantile, top of one | permute-and-flip at rate r on ranks or counts | 2 r where the cells differ |
 | outside | whatever is private with epsilon r for each record, from outside | r where the columns differ |
 
-One record that changes moves one count down and one up, so the 2 of histograms is no choice. Neither is that of
+One record that changes moves one count down and one up, so the 2 of histograms is not a choice. Neither is that of
 selections: a move across the quantile changes one utility by +1 and another by -1. Proofs:
 docs/proofs/metric-charges.md#charges and docs/proofs/metric-charges.md#sessions."""
 

@@ -292,8 +292,8 @@ def targets(what: str, output: str, suffix: str, over: bool, *read: str | None, 
     files = Files(Path(output), over, folder)
     if not plain_name(files.published.name):
         raise UsageError(
-            f"{what}: the name {files.published.name!r} has a backslash, an end of line or bytes that are no text, and "
-            "it goes out with the document; choose another name"
+            f"{what}: the name {files.published.name!r} has a backslash, an end of line or bytes that are not text, "
+            "and it goes out with the document; choose another name"
         )
     for file in (*(() if folder else (output,)), *files.all()[1:]):
         check_apart(file, *read)
@@ -457,7 +457,10 @@ def _not_records(question: Question, attack: bool) -> str | None:
             "reference, and would tell rows of the table. Give --reference, or one question with --route law"
         )
     if question.missing != "error":
-        return "--missing: on the records route the schema says what missing cells count as (--schema)"
+        return (
+            "--missing: on the records route the schema says what missing cells count as (--schema); or ask one "
+            "question with --route law"
+        )
     if attack:
         return "--attack: there is no attack on the records route; prove it twice with fugu verify --twice"
     return None

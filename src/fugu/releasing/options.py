@@ -310,9 +310,10 @@ def by_column(
     `refusal`: what is said of other texts. A column may hold commas and colons, its numbers hold neither."""
     if text is None:
         return {}
-    found = {} if ":" in text else {ALL: [number(name, part) for part in text.split(",")]}
-    if count and any(len(numbers) != count for numbers in found.values()):
-        raise UsageError(refusal)
+    alone = [] if ":" in text else text.split(",")
+    if alone and count and len(alone) != count:
+        raise UsageError(f"{refusal}, got {brief(text, 40)}")
+    found = {ALL: [number(name, part) for part in alone]} if alone else {}
     more = f"[:,][^:,]+){{{count - 1}}}" if count else ":[^:,]+)*"
     form, at = re.compile(rf"\s*(.+?)\s*:([^:,]+(?:{more})(?:,|$)", re.DOTALL), 0
     while not found.get(ALL) and at < len(text):

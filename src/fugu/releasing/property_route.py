@@ -62,6 +62,7 @@ def _asked(dispatch: Dispatch) -> PropertyQuestion:
         shares=options.numbers("shares", question.shares),
         bounds=options.ends_of([question.bounds], "age:17:90,chol:100:400") if question.bounds else None,
         missing=cast(Literal["error", "drop"], question.missing),  # other words are refused
+        law_error=options.number("law-error", question.law_error),
         method=question.method, schema=dispatch.schema,
     )  # fmt: skip
 

@@ -99,6 +99,7 @@ class Sharing:
     values: str | None = ask("property")
     bounds: list[str] | None = ask("property", first=5)
     replacement: bool = ask("property", default=True, flag="--replacement/--no-replacement")
+    law_error: str = ask("property", default="0")
     missing: str = ask("property", default="error")
     method: str = ask("property", default="best", reads=own_method)
     declared_exact: bool = ask("property", default=False)

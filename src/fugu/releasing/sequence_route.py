@@ -336,7 +336,7 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
     odd = [
         rule
         if isinstance(part.domain, States)
-        else f"entries that are missing or no number count as {float(part.domain.missing or 0):g}"
+        else f"entries that are missing or not numbers count as {float(part.domain.missing or 0):g}"
         for part, _ in query.split()
     ]
     certificate = SequenceCertificate.issue(

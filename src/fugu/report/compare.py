@@ -19,11 +19,11 @@ from fugu.auditing import AttackReport
 from fugu.calibration.compare import compare
 from fugu.calibration.comparison import Comparison
 from fugu.calibration.covariance.directions import gaussian_length, isotropic_length, laplace_length
-from fugu.calibration.covariance.methods import WAYS, propose
+from fugu.calibration.covariance.methods import propose
 from fugu.calibration.driver import calibrate
 from fugu.calibration.offer import Wishes
 from fugu.calibration.translates import OF_RECORDS
-from fugu.drawing.axis import Axis
+from fugu.drawing.axis import Axis, log_ticks
 from fugu.drawing.charts import Chart, Panel
 from fugu.drawing.marks import Bars, Level, Line, Mark, Points, Whiskers
 from fugu.drawing.plots import curve
@@ -111,26 +111,27 @@ def trade_page(
 
 def _curves(name: str, title: str, xs: tuple[float, ...], found: Mapping[Way, tuple[float, ...]], axis: Axis,
             present: float, publish: str) -> Chart:  # fmt: skip
-    """One line per method, those with the same errors together; the least error at the present budget has a star."""
+    """One line per method, those with the same errors together, in the order of their errors at the present budget,
+    where the least one has a star."""
+    now = next(k for k, x in enumerate(xs) if math.isclose(x, present))
+    ranked = sorted(found, key=lambda way: (math.isnan(found[way][now]), found[way][now]))
     groups: dict[tuple[str, ...], list[Way]] = {}
-    for way, row in found.items():
-        groups.setdefault(tuple(f"{e:.6g}" for e in row), []).append(way)
+    for way in ranked:
+        groups.setdefault(tuple(f"{e:.6g}" for e in found[way]), []).append(way)
     several = len({noise for _, noise in found}) > 1
     lines: list[ErrorLine] = []
-    for place, group in enumerate(groups.values()):
-        noises = dict[str, list[str]]()
-        for method, noise in group:
-            noises.setdefault(noise, []).append(method)
-        named = "; ".join(", ".join(ms) + (f" ({noise})" if several else "") for noise, ms in noises.items())
-        lines.append((named, place, xs, found[group[-1]], ""))
-    here = [row[k] for k, x in enumerate(xs) if math.isclose(x, present) for row in found.values() if row[k] == row[k]]
-    star = (present, min(here), "present choice", f"least average error {number(min(here))}") if here else None
+    for group in groups.values():
+        named = "; ".join(f"{method} ({noise.capitalize()})" if several else method for method, noise in group)
+        lines.append((named, ranked.index(group[0]), xs, found[group[-1]], ""))
+    least = found[ranked[0]][now]
+    told = f"least, as asked: {number(least)}", f"least average error {number(least)}"
+    star = None if math.isnan(least) else (present, least, *told)
     about, unit = "The lower a line, the less noise its method needs.", f", in units of {clean(publish, 40)}"
     return error_chart(name, title, about, lines, star, axis, (present, "asked for"), unit)
 
 
 ErrorLine = tuple[str, int, Sequence[float], Sequence[float], str]
-"""A name, the place of its look, where it was worked out, the errors there (nan: none is proved), and what is said at
+"""A name, its rank (0 stands out), where it was worked out, the errors there (nan: none is proved), and what is said at
 the pointer before each."""
 Star = tuple[float, float, str, str]
 """Where a star stands, what it is, and what is said at the pointer."""
@@ -157,7 +158,8 @@ def error_chart(
         marks.append(Points((star[0],), (max(star[1], floor),), "ink", "star", star[2], 5.0, (star[3],)))
     zero = "; the lower edge is 0" if steep and any(e == 0 for line in lines for e in line[3]) else ""
     shown = f"average error{unit}" + (f" (log scale{zero})" if steep else "")
-    upward = Axis(shown, floor, top * (1.5 if steep else 1.06), steep)
+    marks_up = ((floor, "0"), *log_ticks(floor * 1.6, top * 1.5, 6)) if zero else ()
+    upward = Axis(shown, floor, top * (1.5 if steep else 1.06), steep, marks_up)
     return Chart(name, title, about, (Panel(tuple(marks), across, upward, 320.0),))
 
 
@@ -238,8 +240,6 @@ def noise_by_people(laws: dict[str, Discrete], epsilon: float, delta: float) -> 
     return found
 
 
-_PLACES = {name: place for place, name in enumerate(WAYS)}
-"""Every method keeps its look, whichever others are drawn."""
 TOLERANCES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2))
 """The tolerances of a sweep, in units of the one asked for."""
 DRAWS = 100_000
@@ -281,29 +281,26 @@ class SwapFigure:
 
 
 def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = None) -> tuple[MethodLine, ...]:
-    """Every method on the scenario's laws, from the crudest to the best; noise is proved as it would be drawn.
-
-    That of a record swap is an estimate: a release makes its own draws."""
-    if len(model_of(scenario).statistics) > 1 and budget.asks().pure:
-        return tuple(_record_line(scenario, budget, method) for method in OF_RECORDS)
-    if len(model_of(scenario).statistics) == 1:
+    """Every method on the scenario's laws, crudest first, proved as it would be drawn; a record swap by an estimate."""
+    asked, single = replace(wishes or Wishes(), model=scenario.property), len(model_of(scenario).statistics) == 1
+    if budget.asks().pure and (asked.law_error or not single):
+        return tuple(_record_line(scenario, budget, method, asked.law_error) for method in OF_RECORDS)
+    if single:
         return tuple(
             MethodLine(r.method, r.noise, math.sqrt(r.expected_squared), r.expected_absolute, r.proven,
                        r.note if r.proven else r.note or r.why)
             for r in compare(scenario, budget).rows
         )  # fmt: skip
     pairs = tuple(pair for pair in shapes(scenario.law_pairs()) if isinstance(pair, NormalPair))
-    asked = replace(wishes or Wishes(), model=scenario.property)
     found = []
     for plan in propose(pairs, budget.asks(), asked).values():
-        name = plan.method
-        if plan.covariance is None:
-            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, plan.refusal or ""))
-            continue
+        name, why = plan.method, plan.refusal or ""
         try:
-            noise, proof = plan.realised(budget.asks())
+            noise, proof = plan.realised(budget.asks()) if plan.covariance is not None else (None, None)
         except NotProvable as error:
-            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, str(error)))
+            noise, proof, why = None, None, str(error)
+        if noise is None or proof is None:
+            found.append(MethodLine(name, "gaussian", math.inf, math.inf, False, why))
             continue
         deviation = math.sqrt(noise.expected_error("squared"))
         flat = not noise.base and noise.columns
@@ -312,10 +309,10 @@ def method_lines(scenario: Scenario, budget: Guarantee, wishes: Wishes | None = 
     return tuple(found)
 
 
-def _record_line(scenario: Scenario, budget: Guarantee, method: Any) -> MethodLine:
+def _record_line(scenario: Scenario, budget: Guarantee, method: Any, law_error: Fraction) -> MethodLine:
     """The line of a method that knows what records add, and no Gaussian model."""
     try:
-        made = calibrate(scenario, budget, method=method)
+        made = calibrate(scenario, budget, method=method, law_error=law_error)
     except NotProvable as error:
         return MethodLine(method, "laplace", math.inf, math.inf, False, str(error))
     return MethodLine(method, "laplace", math.sqrt(made.expected_error("squared")), error_of(made), True, "")
@@ -392,13 +389,14 @@ def error_figure(
     names = list(dict.fromkeys((x.method, x.noise) for lines in by_tolerance.values() for x in lines if x.proven))
     several = len({method for method, _ in names}) < len(names)
     drawn: list[ErrorLine] = []
+    at = by_tolerance[min(by_tolerance, key=lambda tolerance: abs(tolerance - asked))]
+    names.sort(key=lambda way: min((x.error for x in at if x.proven and (x.method, x.noise) == way), default=math.inf))
     for place, (method, noise) in enumerate(names):
         points = [
             (t, x.error) for t, lines in by_tolerance.items() for x in lines if (x.method, x.noise) == (method, noise)
         ]
         name = clean(f"{method}, {noise}" if several else method, 40)
-        look = _PLACES.get(method, place)
-        drawn.append((name, look, [t for t, _ in points], [e for _, e in points], "tolerance {}: "))
+        drawn.append((name, place, [t for t, _ in points], [e for _, e in points], "tolerance {}: "))
     star: Star | None = None
     if swap is not None:
         star = asked, swap.error, "record swap: no Gaussian model", f"average error {number(swap.error)}"
@@ -449,5 +447,6 @@ def property_page(
         model=model, budget=budget, swap=swap, attacks=attacks, assumptions=assumptions,
         proved=re.sub(r" \(docs/[^)]*\)", "", proved_words(model).capitalize()),  # assumptions name the file
         errors=error_figure(by_tolerance, float(model.tolerance), swap),
+        least=best(by_tolerance.get(float(model.tolerance), ())),
         guesses=None if attacks is None else attack_figure(*attacks),
     )  # fmt: skip

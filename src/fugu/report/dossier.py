@@ -41,6 +41,7 @@ from fugu.report.facts import parts
 from fugu.report.numbers import published_numbers
 from fugu.report.template import exchanges, questions_of, render, story, sureness
 from fugu.session.checks import usable_of_records
+from fugu.training.record import TrainingCertificate
 from fugu.utility.usable import OWN_TABLE, Usable
 from fugu.visible import Json
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 MOST = 60
 """Groups that are shown."""
+UNSCORED = "a score on private rows would be a release of its own; a rehearsal on the reference shows what to expect"
 _MOVED_COUNTS = 2
 """How far one record moves a table of counts: one count down, another up."""
 
@@ -152,6 +154,8 @@ def usefulness(certificates: Mapping[str, Document] | None, rows: int | None) ->
             return usable_of_records(each)
         if isinstance(each, SequenceCertificate):
             return usable_of_sequence(each, rows)
+        if isinstance(each, TrainingCertificate):
+            return Usable((), "", why=UNSCORED)
     laws = [each for each in certificates.values() if isinstance(each, Certificate)]
     if not laws:
         return None

@@ -14,6 +14,7 @@ from fugu.calibration.offer import methods as registered
 from fugu.calibration.offer import suited
 from fugu.calibration.scales import scaled
 from fugu.documents.certificate import Certificate
+from fugu.documents.swap import EXCHANGE
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import odds_of
@@ -105,8 +106,8 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
     query, recipe = bodies[0].get("query"), bodies[0].get("recipe")
     protect = recipe.get("protect") if isinstance(recipe, dict) else None
     hidden = ", ".join(map(str, protect)) if isinstance(protect, list) else protect if isinstance(protect, str) else ""
-    items = [(part.certificate.in_steps, item) for part in running for item in part.certificate.laws]
-    leaks = [(limit(item, noise), noise, item) for noise, item in items]
+    each = [(part.certificate, item) for part in running for item in part.certificate.laws]
+    leaks = [(_limit(certificate, item), certificate.in_steps, item) for certificate, item in each]
     reasons = [why_unlimited(item, noise) for most, noise, item in leaks if math.isinf(most)]
     lattices = [part.certificate.lattice if noise.released else None
                 for part, noise in zip(running, noises, strict=True)]  # fmt: skip
@@ -141,7 +142,7 @@ def facts(certificate: Certificate, query_name: str | None = None, secret_name: 
         silent=float(sum(part.share for part, noise in zip(running, noises, strict=True) if noise.silent)),
         # the coarsest lattice on which values are published; 0 if they go out as they are
         grid=max(float(lattice.grid) if lattice else 0.0 for lattice in lattices),
-        pairs=sum(len(item.pairs) for _, item in items) // len(running),
+        pairs=sum(len(item.pairs) for _, _, item in leaks) // len(running),
         mixed=len(running) > 1,
         post=tuple(str(step) for step in certificate.body.get("post", ())),
         # each noise that may run in words, and its scale; its coordinates, one line where all have the same; of
@@ -228,6 +229,14 @@ def methods(certificate: Certificate, comparison: Comparison | None = None) -> t
     return tuple(found)
 
 
+def _limit(certificate: Certificate, item: Any) -> float:
+    """The largest log ratio of two laws of a pair; of exchanged records, whose laws are of one of them, what is proved
+    of all."""
+    if EXCHANGE in certificate.body:
+        return float(certificate.proved["epsilon"])
+    return limit(item, certificate.in_steps)
+
+
 def compared(comparison: Comparison, certificate: Certificate | None = None) -> tuple[Facts, ...]:
     """The rows of a comparison by itself, where the one that `calibrate` would take counts as used; or beside a
     `certificate`, where its own does, and reaches no more than its laws can lose.
@@ -246,7 +255,7 @@ def compared(comparison: Comparison, certificate: Certificate | None = None) -> 
             noise = certificate.in_steps
             used = name == noise.name.capitalize()
             if used:
-                reached = min(reached, max(limit(item, noise) for item in certificate.laws))
+                reached = min(reached, max(_limit(certificate, item) for item in certificate.laws))
         silent = row.proven if certificate is None else not refused
         found.append(_line(
             row.method, name, row.scale, row.expected_absolute, None if refused else reached, row.proven,

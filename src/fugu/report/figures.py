@@ -79,9 +79,9 @@ def ratio_figure(view: View, curve: Facts, f: Facts, categories: Sequence[str] =
     axis is drawn as a triangle at its edge."""
     top = max(2.0 * f.epsilon, 1.3 * curve.drawn, 1e-3)
     edge = 1.25 * top
-    limit = f"limit ε = {number(f.epsilon, 'up', 6)}: odds × {factor(f.epsilon)}"
+    limit = f"within the limit, ε = {number(f.epsilon, 'up', 6)}: odds × or ÷ {factor(f.epsilon)} at most"
     a, b = clean(view.first, 20), clean(view.second, 20)
-    marks: list[Mark] = [Level(-f.epsilon, "band", to=f.epsilon), Level(0.0, "zero")]
+    marks: list[Mark] = [Level(-f.epsilon, "band", limit, to=f.epsilon), Level(0.0, "zero")]
     name_of, many = "without noise" if view.noisy else "as published (no noise)", len(curve.atoms) > 2 * FEW
     for mask, shape, label in (
         (np.abs(curve.before) <= top, "speck" if many else "ring" if view.noisy else "dot", name_of),
@@ -99,10 +99,8 @@ def ratio_figure(view: View, curve: Facts, f: Facts, categories: Sequence[str] =
         line = Line(numbers(curve.values), numbers(curve.after), "ink", "with noise (published)", dots=few, told=told)
         marks.append(line)
     marks += [
-        Note(limit, f.epsilon, "a"),
-        Note(f"odds ÷ {factor(f.epsilon)}", -f.epsilon, "a", above=False),
-        Note(f"↑ speaks for “{a}”", edge, right=True, above=False),
-        Note(f"↓ speaks for “{b}”", -edge, right=True),
+        Note(f"↑ speaks for “{a}”", edge, above=False),
+        Note(f"↓ speaks for “{b}”", -edge),
     ]
     every = np.concatenate((curve.values, curve.atoms))
     across = _axis(view, f, *padded(float(every.min()), float(every.max())), curve.values, categories)
@@ -160,11 +158,11 @@ def _told(x: float, log: float) -> str:
 
 
 def methods_figure(lines: Sequence[Facts], query: str, mark: str) -> Figure | None:
-    """Expected absolute error of each method; None if none adds noise.
+    """Expected absolute error of each method; None if fewer than two add noise.
 
     `lines`: the methods; `query`: what is published, which the axis names the units of; `mark`: what is
     said of the one used."""
-    if not any(line.error is not None and 0 < line.error < math.inf for line in lines):
+    if sum(line.error is not None and 0 < line.error < math.inf for line in lines) < 2:
         return None
     several = len({line.noise for line in lines}) > 1
     sizes = [

@@ -4,6 +4,7 @@ states, each with the interval that stands beside it in the file; and how wide o
 from __future__ import annotations
 
 import csv
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -42,18 +43,27 @@ def published_numbers(body: Json, file: Path | None, usable: Usable | None) -> J
     and how far they are `moved`: half width, average, and how many times as far ordinary privacy would."""
     if (why := _not_shown(body["published"], file)) or file is None:
         return {"tables": (), "why": why}
-    with open(file, encoding="utf-8", newline="") as lines:
-        read = csv.reader(lines)
-        head = next(read)
-        alone = [row[0] for row in read] if len(head) == 1 else []  # as many as there are rows in the table
-        rows = list(read)
+    alone: Counter[str] | None = None  # the cells of a file with one column: there may be a million rows
+    if body["published"][0]["name"].endswith(".json"):
+        model = json.loads(file.read_text("utf-8"))
+        sizes = zip((*model["features"], "intercept"), (*model["coefficients"], model["intercept"]), strict=True)
+        head, rows = ["feature", "coefficient"], [[name, f"{size:,.6g}".replace("-", "−")] for name, size in sizes]
+    else:
+        with open(file, encoding="utf-8", newline="") as lines:
+            read = csv.reader(lines)
+            head = next(read)
+            alone = Counter(row[0] for row in read) if len(head) == 1 else None
+            rows = list(read)
     if {_VALUE, _LOW, _HIGH} <= {*head}:
         tables = list(_answers(head, rows, _times_of(usable)))
         return {"tables": tables[:_TABLES], "left": len(tables) - _TABLES, "why": ""}
     if len(rows) <= _ROWS and len(head) > 1:
         return {"tables": [_table(", ".join(head[1:]), head, rows)], "left": 0, "why": ""}
-    columns = [alone] if len(head) == 1 else [[row[n] for row in rows] for n in range(min(len(head), _FIGURES))]
-    tables = [_column(name, cells, usable) for name, cells in zip(head, columns, strict=False)]
+    given = (body["question"]["recipe"] or {}).get("bins")
+    names = [clean(name, 24) for name in given] if isinstance(given, list) and {*map(type, given)} == {str} else []
+    shown = range(min(len(head), _FIGURES))
+    columns = [Counter(row[n] for row in rows) for n in shown] if alone is None else [alone]
+    tables = [_column(name, cells, usable, names) for name, cells in zip(head, columns, strict=False)]
     return {"tables": tables, "left": len(head) - _FIGURES, "why": ""}
 
 
@@ -64,7 +74,7 @@ def _not_shown(published: Sequence[Json], file: Path | None) -> str:
         return f"The numbers are in {len(published)} files of the folder {named['folder']}, and not shown here."
     if file is None or not _bound(file, named["sha256"]):
         return f"{named['name']} was not at hand when this page was made, so its numbers are not shown here."
-    if not named["columns"]:
+    if not named["columns"] and not named["name"].endswith(".json"):
         return f"{named['name']} is not a table; its numbers are not shown here."
     if named["name"].endswith(".parquet"):
         return f"{named['name']} is a Parquet file; its numbers are not shown here."
@@ -142,32 +152,37 @@ def _answers(head: Sequence[str], rows: Rows, times: Times) -> Iterator[Json]:
         yield _table(title, columns[:known], shown, most, widest, figure)
 
 
-def _column(name: str, cells: Sequence[str], usable: Usable | None) -> Json:
-    """A column that is published row by row: how often each value, or range of values, went out."""
+def _column(name: str, cells: Counter[str], usable: Usable | None, names: Sequence[str]) -> Json:
+    """A column that is published row by row: how often each value, or range of values, went out. `names`: those of the
+    categories that 0, 1, ... stand for."""
     try:
-        values = np.array(cells, dtype=np.float64)
+        values = np.array([*cells], dtype=np.float64)
     except ValueError:
-        counts = Counter(cells).most_common()
+        counts = cells.most_common()
         return _table(clean(name, 80), (name, "rows"), [(clean(cell, 80), f"{n:,}") for cell, n in counts])
-    values = values[np.isfinite(values)]
-    levels, counts_of = np.unique(values, return_counts=True)
+    often = np.array([*cells.values()], dtype=np.int64)[np.isfinite(values)]
+    levels, place = np.unique(values[np.isfinite(values)], return_inverse=True)
+    counts_of = np.bincount(place, often, len(levels)).astype(np.int64)
     gap = float(np.diff(levels).min()) if len(levels) > 1 else 1.0
     if len(levels) > _BINS:  # ranges of as many steps each, or a lattice would show as a comb
         wide = gap * math.ceil((levels[-1] - levels[0]) / gap / _BINS)
-        counts_of, edges = np.histogram(values, np.arange(levels[0] - gap / 2, levels[-1] + wide, wide))
+        counts_of, edges = np.histogram(
+            levels, np.arange(levels[0] - gap / 2, levels[-1] + wide, wide), weights=counts_of
+        )
         levels, gap = (edges[:-1] + edges[1:]) / 2, wide
     bars = Bars(tuple(levels.tolist()), tuple(map(float, counts_of.tolist())), "a", gap * 0.9, -gap * 0.45)
     low, high = padded(float(levels[0]) - gap / 2, float(levels[-1]) + gap / 2, 0.02) if len(levels) else (0.0, 1.0)
+    ticks = tuple((float(code), said) for code, said in enumerate(names) if low < code < high)
     axes = (
-        Axis(f"published value of {clean(name, 40)}", low, high),
+        Axis(f"published value of {clean(name, 40)}", low, high, marks=ticks, named=bool(ticks)),
         Axis("rows", 0.0, 1.06 * float(max(counts_of, default=1))),
     )
-    title = f"The {len(cells):,} published values of {clean(name, 60)}"
+    title = f"The {cells.total():,} published values of {clean(name, 60)}"
     figure = Chart(f"values-{clean(name, 20)}", title, "How many rows have each value, or a value near it.",
                    (Panel((bars,), *axes, 200.0),))  # fmt: skip
     one = None if usable is None or len(usable.figures) != 1 else usable.figures[0]
     moved = None if one is None or "half" not in one.numbers else (one.half, one.error, usable and usable.ordinary)
-    return _table(clean(name, 80), (), (), figure=figure) | {"went": len(cells), "moved": moved}
+    return _table(clean(name, 80), (), (), figure=figure) | {"went": cells.total(), "moved": moved}
 
 
 def _decimals(half: float) -> int:

@@ -199,9 +199,11 @@ def _exchange(certificate: Certificate) -> dict[str, Any]:
     channel, errors = certificate.noise, certificate.errors
     known = list((certificate.body.get("query") or {}).get("categories") or ())
     support = [] if certificate.support is None else certificate.support.tolist()
-    names = [clean(known[int(x)], 28) if known and int(x) < len(known) else f"{x:g}" for x in support]
-    given = channel.names
-    outputs = [f"{y:g}" for y in channel.outputs] if given is None else [clean(name, 28) for name in given]
+    names, outputs = (
+        [clean(known[int(x)], 28) if x in range(len(known)) else f"{x:g}" for x in values]
+        for values in (support, channel.outputs)
+    )
+    outputs = outputs if channel.names is None else [clean(name, 28) for name in channel.names]
     shares = list(zip(names, errors.kept, strict=True))
 
     def chart(name: str) -> Heat:

@@ -267,11 +267,12 @@ class Shares:
     """Whether every two numbers at most K apart, between the least and the largest one, are covered."""
 
     def labels(self, size: int) -> tuple[str, ...]:
-        """The secrets' names, "p=0.45", or "p=0.45..0.47" for a range."""
-        return tuple(
-            f"p={said(share)}" + (f"..{said(share + Fraction(width, size))}" if width else "")
-            for share, width in zip(self.shares, self.widths, strict=True)
+        """The secrets' names, "p=0.45", or "p=0.45..0.47" for a range; an end without a short decimal is "44/900"."""
+        ends = ({share, share + Fraction(width, size)} for share, width in zip(self.shares, self.widths, strict=True))
+        named = (
+            [x if Fraction(x := said(end)) == end else f"{end * size}/{size}" for end in sorted(pair)] for pair in ends
         )
+        return tuple("p=" + "..".join(pair) for pair in named)
 
 
 def records_of(size: int, share: Real | Fraction) -> int:

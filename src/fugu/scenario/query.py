@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from fugu.data import Column, Schema, Table
 from fugu.data.cells import OTHER, Categories, meant, middle, number_text, tallied, text_of
-from fugu.data.column import Raw
-from fugu.data.field import IDENTIFIER, TRUTH, Field
+from fugu.data.field import TRUTH, Field
 from fugu.data.moments import day_bins, days_text, equal_bins, middles
 from fugu.data.private import Private, why_text
 from fugu.data.secrets import REFUSE
-from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable, CertificateError, ColumnNotFound, MissingValues, RepeatedUnit, UnknownName, UsageError
 from fugu.fixed import Fixed
 from fugu.laws import Discrete
@@ -285,42 +283,19 @@ def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
     if unit is None:
         return None
     column = table.exact(unit)
-    found = tuple(map(person_of, column.values.tolist()))
+    names = column.values.tolist()
+    found = tuple(names if _all_plain(names) else map(person_of, names))
     if column.missing.any() or len(set(found)) < len(found):
-        raise _repeated(unit)
+        raise repeated(unit)
     return found
 
 
-def _repeated(unit: str) -> RepeatedUnit:
+def repeated(unit: str) -> RepeatedUnit:
+    """The refusal of a table in which a person is missing, or in several rows."""
     return RepeatedUnit(
         f"in the table to release, column {unit!r} names the unit but is missing or repeated in some rows; keep one "
         "row per unit, or one summary value (such as the mean) per unit"
     )
-
-
-def require_persons(private: Private, unit: str | None) -> None:
-    """The same of an open table, wherever it is."""
-    if unit is None:
-        return
-    source = private.whole.source
-    if private.apart is None or not isinstance(source, SparkColumns):
-        require_one_row_each(private.table, unit)
-    elif not source.different(unit, PersonNames(unit, private.schema), private.schema.fields[unit].kind == IDENTIFIER):
-        raise _repeated(unit)
-
-
-@final
-@dataclass(frozen=True)
-class PersonNames:
-    """Who is named by the cells of a column as they stand, in one spelling each; None for nobody."""
-
-    unit: str
-    schema: Schema
-
-    def __call__(self, cells: object) -> list[str | None]:
-        column = self.schema.column(self.unit, Raw.of(self.unit, cells))
-        missing = column.missing.tolist()
-        return [None if gone else person_of(name) for name, gone in zip(column.values.tolist(), missing, strict=True)]
 
 
 def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...] | None:
@@ -333,8 +308,20 @@ def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...
     return persons_of(Table({unit: known.column(unit, whole.raw(unit))}), unit)
 
 
-_ITSELF = re.compile(r"(?!(?:true|false)$)[a-z][!-~]*|0|[1-9]\d{0,14}", re.ASCII | re.IGNORECASE)
+ITSELF = r"(?!(?:true|false)$)[a-z][!-~]*|0|[1-9]\d{0,14}"
+_ITSELF = re.compile(ITSELF, re.ASCII | re.IGNORECASE)
 """Names that are spelled in one way: of letters and signs that begin with a letter, and numbers of up to 15 digits."""
+
+
+def _all_plain(names: list[Any]) -> bool:
+    """Whether all are numbers of one to 15 digits that begin with no 0, which are spelled in one way."""
+    if set(map(type, names)) != {str}:
+        return False
+    digits = "".join(names)
+    return (
+        digits.isascii() and digits.isdecimal() and min(map(len, names)) > 0 and max(map(len, names)) <= 15
+        and "\n0" not in "\n" + "\n".join(names)
+    )  # fmt: skip
 
 
 def person_of(name: object) -> str:

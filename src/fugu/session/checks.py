@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fugu.data import Schema
 from fugu.data.frame import TableLike
+from fugu.data.private import numbers
 from fugu.data.secrets import ProtectLike, cut_cells, few_rows
 from fugu.data.uses import misfits, several_rows
 from fugu.documents.document import canonical_json
@@ -29,7 +30,7 @@ from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
 from fugu.queries.answer import SessionAnswer
-from fugu.queries.features import Coded, Feature, Placed, check_ranges, coarse_said, moved_by_rounding, numbers
+from fugu.queries.features import Coded, Feature, Placed, check_ranges, coarse_said, moved_by_rounding
 from fugu.queries.kinds import FLIP, LAPLACE, QUANTILE, Cell, Options
 from fugu.queries.law_price import LawPrice
 from fugu.queries.quantile_interval import by_chance, reach_of

@@ -62,11 +62,12 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
       `HiddenMarkov`, a joint table (quilts), `Records` (independent records of a table, worth less than their epsilon),
       a `GaussianField` with a width, or anything else that `fugu.influence` knows.
     - `dp`: what the release promises per entry: a number (pure epsilon), `Pure`, `Approx`, `Renyi`, `RenyiCurve` or
-      `ZCDP` (which a field translates to a `ZCDP`, other priors to a curve). It must hold on the whole product domain,
-      also for datasets that the prior considers impossible.
-    - `delta`: with `Approx` only, the largest delta of the answer; None: that of the best window (a field needs it);
-      (eps, d) with window b gives (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)). The least epsilon proved at this
-      delta is returned.
+      `ZCDP` (which a field translates to a `ZCDP`, other priors to a curve), or what `compose` makes of several
+      releases: first composed, then translated as a whole, to an `Approx` at `delta`. It must hold on the whole product
+      domain, also for datasets that the prior considers impossible.
+    - `delta`: with `Approx` and compositions, the largest delta of the answer; None: that of the best window (a field
+      and a composition need it); (eps, d) with window b gives (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)). The
+      least epsilon proved at this delta is returned.
 
     Returns a number for a number, else a guarantee of the kind of `dp`: a proved upper bound, rounded up, over every
     entry, both orders of every pair of its possible values, and every belief in the set. Raises `NotProvable` where no
@@ -79,8 +80,8 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
     >>> translate(chain, Approx(0.2, 1e-9), delta=1e-6).delta <= 1e-6
     True
     """
-    if delta is not None and not isinstance(dp, Approx):
-        raise UsageError("delta= chooses among (epsilon, delta) answers; it goes with Approx only")
+    if delta is not None and not isinstance(dp, Approx | Composed):
+        raise UsageError("delta= chooses among (epsilon, delta) answers; it goes with Approx and compositions only")
     if is_number(dp):
         if has_field(prior):
             raise refused(prior)
@@ -96,13 +97,13 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
 
 def _alike(prior: Any, dp: Guarantee, delta: Real | None) -> Guarantee:  # noqa: PLR0911  (one for each kind)
     """What a guarantee for each entry is worth under a prior, as one of its own kind."""
-    from fugu.translation import beyond_pure
+    from fugu.translation import beyond_pure, losses
 
     several = members(prior)
-    if several is not None and (isinstance(dp, Approx | ZCDP) or has_field(prior)):
+    if several is not None and (isinstance(dp, Approx | Composed | ZCDP) or has_field(prior)):
         return worst_of([_alike(one, dp, delta) for one in several])
     if isinstance(dp, Composed):
-        raise NotProvable("a composition is not translated with a prior; translate to_approx(delta) of it")
+        return losses.translated(prior, dp, delta)
     if isinstance(prior, GaussianField):
         return translated_field(prior, dp, delta)
     if isinstance(dp, Approx):

@@ -115,14 +115,15 @@ def column(
         ("values", f"{ends}, spread (standard deviation) {short(spread)}"),
         ("noise", f"standard error {short(noise)}, average {short(error)}, 95 % within ±{short(half)}{off}"),
         ("without any data", f"always saying the middle value is off by {short(guess)} on average"),
-        ("kept row by row", f"correlation {correlation:.3f}; {kept}"),
+        ("row by row", f"correlation {correlation:.3f}; {kept}"),
         (f"mean of {rows:,} rows", f"off by {short(mean)} from that of the exact rows"),
     ]
     for each in estimates[:-1]:
-        text = f"off by {short(each.published)}; of exact rows by {short(each.exact)}"
+        text = f"off by {short(each.published)}, where exact rows are off by {short(each.exact)}"
         lines.append((f"{each.what} of {rows:,} rows", text))
-    lines += [(each.what, f"{percent(each.published)} of rows in a wrong cell; of exact rows {percent(each.exact)}")
-              for each in estimates[-1:]]  # fmt: skip
+    for each in estimates[-1:]:
+        text = f"{percent(each.published)} of rows in a wrong cell, where exact rows have {percent(each.exact)}"
+        lines.append((each.what, text))
     return Figures(COLUMN, numbers, grade, verdict, tuple(lines), noise)
 
 
@@ -142,8 +143,8 @@ def categories(name: str, rows: int, kept: float, commonest: float, histogram: E
         grade, verdict = AVERAGES, f"usable for shares of categories, not row by row: {same}"
     wrong, exact = percent(histogram.published), percent(histogram.exact)
     lines = (
-        ("kept row by row", f"{percent(kept)} of rows go out as they are; the commonest category alone is {guess}"),
-        (f"histogram of {rows:,} rows", f"{wrong} of {rows:,} rows in a wrong cell; of exact rows {exact}"),
+        ("row by row", f"{percent(kept)} of rows go out as they are; the commonest category alone is {guess}"),
+        (f"histogram of {rows:,} rows", f"{wrong} of {rows:,} rows in a wrong cell, where exact rows have {exact}"),
     )
     return Figures("categories", numbers, grade, verdict, lines, 1 - kept)
 
@@ -360,11 +361,11 @@ class Usable(Shown):
             return self.worst.verdict
         named, whole = self.worst.name or "all", len(self.figures)
         if len(self.grades) == 1:
-            return f"{self.worst.verdict} ({named} is the worst; {whole} of {whole} are like it)"
+            return f"{self.worst.verdict}; the worst of {whole:,} is {named}"
         words = {each.grade: each.verdict.partition(": ")[0] for each in self.figures}
         each = [f"{words[grade]} for {count:,}" for grade, count in self.grades]
         why = self.worst.verdict.partition(": ")[2]
-        return f"{each[0]} of {whole:,}, {', '.join(each[1:])}: {why} ({named} is the worst)"
+        return f"{each[0]} of {whole:,}, {', '.join(each[1:])}: {why}; the worst is {named}"
 
     def with_levers(self, levers: tuple[Lever, ...], untried: tuple[str, ...]) -> Usable:
         """The same with what would help, the most effective first; what does not help is left out."""

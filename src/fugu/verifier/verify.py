@@ -40,7 +40,10 @@ def document_of(source: Source) -> Document:
         return document
     found = getattr(source, "certificate", source)
     if not isinstance(found, Document):
-        raise UsageError(f"expected a mechanism, a certificate or its file, got {type(source).__name__}")
+        raise UsageError(
+            f"expected a mechanism, a certificate or its file, got {type(source).__name__}; what noise alone is worth "
+            "for some laws: fugu.epsilon(noise, scenario), or fugu.delta(noise, scenario, epsilon)"
+        )
     return type(found).parse(found.body)
 
 

@@ -13,23 +13,20 @@ from fugu.calibration.lattice import least, least_scale
 from fugu.calibration.offer import EVERY, RELEASED, UNBOUNDED, Proposal, method
 from fugu.errors import NotProvable
 from fugu.guarantee.asks import Ask, Divergences, Ratio
-from fugu.guarantee.kinds import pure_as_renyi
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.normal import Analytic
 from fugu.laws.shapes import Item, Shape
-from fugu.loss.atoms import prove_delta
 from fugu.loss.divergence import kept, margins, unmoved
 from fugu.loss.door import leakage
 from fugu.loss.histograms import NO_ORDERS
-from fugu.loss.search.shapes import farthest, fast_vector_pure, l1_distance, over
+from fugu.loss.search.shapes import farthest, l1_distance, over
 from fugu.loss.shifts import gaussian_mu, shift_renyi
-from fugu.loss.vectors import IMPLIED, LARGEST, space_of, vertices
+from fugu.loss.vectors import space_of
 from fugu.loss.vectors_gaussian import TAU
 from fugu.noise.cauchy import GeneralizedCauchy
 from fugu.noise.kind import Kind
-from fugu.numbers import balls
-from fugu.numbers.exact import as_fraction, float_down, float_up
+from fugu.numbers.exact import as_fraction, float_up
 from fugu.transport.coupling import Coupling, monotone
 from fugu.transport.matching import bottleneck, closeness_index
 from fugu.transport.wasserstein import mean_cost, w_inf_index
@@ -264,12 +261,12 @@ def cauchy_moments(item: Family, ask: Divergences, kind: Kind) -> Proposal:
 # `exact`: the least scale at which the tight loss meets the budget.
 
 
-_LARGE = 600.0
-"""A pure epsilon of this size implies nothing useful."""
 _SUFFICES = "the beliefs alone suffice: no noise is needed"
-_LARGEST_RATIO = "the largest ratio on the product grid of coordinates (docs/proofs/vectors.md)"
+_SUMMED = "the largest ratio on the product grid, or sums over blocks of outputs (docs/proofs/vectors.md)"
 
 
+@method("exact", _SUMMED, place=100, shapes=("space",), noises=RELEASED, finite=True)
+@method("exact", _SUMMED, place=100, shapes=("space",), noises=RELEASED)
 @method(
     "exact",
     "the tight divergence of the two noised laws, proved in docs/proofs/renyi.md",
@@ -284,7 +281,7 @@ _LARGEST_RATIO = "the largest ratio on the product grid of coordinates (docs/pro
     place=100,
     noises=None,
 )
-def one_number(item: Item, ask: Ask, kind: Kind) -> Proposal:
+def tight(item: Item, ask: Ask, kind: Kind) -> Proposal:
     """scale = min { b : loss(b) <= budget }, or { b : D_alpha(M_i, M_j) <= epsilon(alpha) in both orders }; 0 when the
     beliefs alone suffice."""
     if item.same:
@@ -292,39 +289,6 @@ def one_number(item: Item, ask: Ask, kind: Kind) -> Proposal:
     steps = least(item, ask, kind)
     unused = "no event is left out: delta is not used" if ask.finite and ask.delta else ""
     return Proposal(steps, unused if steps else _SUFFICES)
-
-
-@method("exact", _LARGEST_RATIO, place=100, shapes=("space",))
-def vectors_exact(item: Family, ask: Ratio, kind: Kind) -> Proposal:
-    """The least scale whose pure loss is within epsilon, or implies (epsilon, delta)."""
-    if ask.delta and all(loss.within(ask.delta) for loss in prove_delta(item, None, ask.epsilon)):
-        return Proposal(0.0)
-    target = float_down(ask.epsilon)
-    if ask.delta:  # the pure epsilon that implies (epsilon, delta), see `pure_as_delta`
-        with balls.precision(128):
-            target = balls.lower(((balls.of(ask.epsilon).exp() + balls.of(ask.delta)) / balls.of(1 - ask.delta)).log())
-    if vertices(item) > LARGEST or target <= 0:
-        return Proposal(math.inf if item.different else 0.0)
-    distance = reach(item, kind.norm, Fraction(0))
-    if not distance:
-        return Proposal(0.0)
-    found = least_scale(lambda b: fast_vector_pure(item, b), target, distance / target * (1 + 1e-9))
-    return Proposal(min(found, over(distance, ask.epsilon)))  # where W_inf / epsilon is the least, it is the exact root
-
-
-@method("exact", _LARGEST_RATIO, place=100, shapes=("space",), finite=True)
-def vectors_divergences(item: Family, ask: Divergences, kind: Kind) -> Proposal:
-    """The least scale whose exact pure epsilon implies the divergences (`pure_as_renyi`); Laplace noise only."""
-    if vertices(item) > IMPLIED:
-        return Proposal(math.inf if item.different else 0.0)
-
-    def loss(steps: float, alpha: Fraction) -> float:
-        pure = fast_vector_pure(item, steps)
-        return pure_as_renyi(Fraction(pure), alpha) if pure < _LARGE else math.inf
-
-    distance = reach(item, kind.norm, Fraction(0))  # D_a <= D_inf <= distance / scale
-    high = distance / float(ask.epsilon) * (1 + 1e-9) if ask.epsilon else math.inf
-    return Proposal(least_excess(ask, loss, high) if distance else 0.0)
 
 
 # `conditioned`: the tight divergence of the laws given the likeliest events that bring them close.

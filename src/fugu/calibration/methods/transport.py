@@ -22,7 +22,7 @@ from fugu.loss.search.couplings import coupled_scale, theorem1_scale
 from fugu.loss.search.normal import fast_gaussian_delta
 from fugu.loss.search.shapes import farthest
 from fugu.loss.vectors import PLANNED, plan_for, space_of, steps_moved, unit_of
-from fugu.loss.vectors_gaussian import TAU, smooth_plan
+from fugu.loss.vectors_gaussian import TAU, levelled_delta, smooth_plan
 from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Kind
 from fugu.numbers.exact import Real
@@ -119,7 +119,10 @@ def smooth_vectors(item: Family, ask: Ratio, kind: Kind) -> Proposal:
         far = moved > 0
         losses[far] = fast_gaussian_delta(float(ask.epsilon), moved[far] / math.sqrt(steps**2 - float(TAU)))
         shares = np.array([m / plans[k].total for m in plans[k].masses.tolist()])
-        return min(bare[k], float(losses @ shares) * (1 + 1e-9))
+        single = float(losses @ shares) * (1 + 1e-9)
+        return (
+            single if single <= ask.target else min(bare[k], levelled_delta(space, unit_of(space), noise, ask.epsilon))
+        )
 
     def loss(steps: float) -> float:
         return max(bare) if steps == 0 else max(cost(k, max(steps, LEAST)) for k in range(len(spaces)))

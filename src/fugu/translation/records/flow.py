@@ -276,6 +276,22 @@ def _place(
     kept[source, end] = kept.get((source, end), 0.0) + mass
 
 
+def eased(problem: PricingProblem, distances: Distances, plan: MassPlan, room: float) -> MassPlan:
+    """The plan with no more than `room` = e^epsilon times q at every state, as far as that goes: what has none goes to
+    the nearest state that has."""
+    p, space = problem.p / problem.p.sum(), room * problem.q / problem.q.sum()
+    mass = p[plan.i] * plan.weight / np.bincount(plan.i, plan.weight, minlength=problem.size)[plan.i]
+    arrived = np.bincount(plan.j, mass * np.exp(distances.between(plan.i, plan.j)), minlength=problem.size)
+    mass *= np.minimum(1.0, space / np.maximum(arrived, _LEAST))[plan.j]
+    rest = p - np.bincount(plan.i, mass, minlength=problem.size)
+    left: list[float] = np.maximum(space - arrived, 0.0).tolist()
+    moved = dict(zip(zip(plan.i.tolist(), plan.j.tolist(), strict=True), mass.tolist(), strict=True))
+    for x in np.flatnonzero(rest > _LEAST).tolist():
+        _place(x, float(rest[x]), left, moved, distances, problem)
+    i, j = np.array(list(moved), dtype=np.int64).T
+    return weighed(problem, distances, i, j, np.array(list(moved.values())))
+
+
 def weighed(problem: PricingProblem, distances: Distances, i: Ints, j: Ints, weight: Floats) -> MassPlan:
     """The plan with these weights, and what it proves, in doubles."""
     total = np.bincount(i, weight, minlength=problem.size)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fugu.translation.records.flow import FRESH, FlowBasis, MassPlan, plan_of, solve, weighed
+from fugu.translation.records.flow import FRESH, FlowBasis, MassPlan, eased, plan_of, solve, weighed
 from fugu.translation.records.problem import Distances, Floats, Ints, PricingProblem, Rate, distinct
 from fugu.visible import Json
 
@@ -155,7 +155,11 @@ def _fresh(
     soft = softly(problem, distances, limits, before)
     if soft.done(limits):
         return soft
-    return min(_rounds(problem, distances, soft.h, soft.edges, limits), soft, key=lambda f: f.high)
+    best = min(_rounds(problem, distances, soft.h, soft.edges, limits), soft, key=lambda f: f.high)
+    if best.poor(limits):  # the program has lost its way: one that begins with near states
+        begun = np.zeros(problem.size), distances.neighbours(3)
+        best = min(best, _rounds(problem, distances, *begun, limits), key=lambda f: f.high)
+    return best
 
 
 def _again(problem: PricingProblem, distances: Distances, before: PricedPlan) -> PricedPlan:
@@ -180,6 +184,10 @@ _FAINT = 20.0
 """Pairs that are so many t above the nearest get nothing, and no potential moves by more than half of it at one t."""
 _SHARE = 1e-9
 """Parts of a state's mass below this are left out of a plan."""
+_EASED = 1.05
+"""A plan that proves up to so many times what is enough may be eased."""
+_DUST = 1e-5
+"""Room left for mass that finds none, as a part of what is enough."""
 _PROGRAM = (0.05, 12)
 """What a program gets of the pairs: those so near, in parts of the price, and so many for each state."""
 
@@ -222,6 +230,10 @@ def softly(
         share = kernel.data * np.exp(moved)[j] / (kernel @ np.exp(moved))[i]
         kept = share > _SHARE
         plan = weighed(problem, distances, x[i[kept]], y[j[kept]], share[kept])
+        if limits.enough is not None and best.lower < limits.enough < math.log(plan.value) < _EASED * limits.enough:
+            plan = min(
+                plan, eased(problem, distances, plan, math.exp(limits.enough * (1 - _DUST))), key=lambda p: p.value
+            )
         if best.plan is None or plan.value < best.plan.value:
             best = replace(best, plan=plan)
         h, t = h - t * moved, t / _COOLER
