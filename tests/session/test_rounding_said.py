@@ -13,6 +13,7 @@ import pytest
 
 import fugu
 from fugu.queries.features import Coded, fine_range, moved_by_rounding
+from fugu.session.checks import weak_reference
 from release_files import command
 
 
@@ -76,3 +77,13 @@ def test_steps_of_ordinary_columns_stay():
     table = fugu.Schema({}).open({"chol": [110 + (37 * k) % 190 for k in range(500)]})
     reading = fugu.Schema.from_table(table, ["chol"])
     assert fine_range(reading, table, "chol", False)[2] == fine_range(reading, table, "chol", True)[2] == 3
+
+
+def test_a_cell_that_holds_most_of_the_reference_is_named():
+    """Wrong version: twenty bins of one width, and nearly all rows in one of them."""
+    session = fugu.Session(TODAY, REFERENCE, "sex", fugu.Pure(2))
+    (said,) = (line for line in weak_reference(session, [{"query": "histogram(balance)"}]) if "give bins" in line)
+    share = max(np.histogram(REFERENCE["balance"], bins=20)[0]) / len(REFERENCE["balance"])
+    assert share > 0.5 and "histogram(balance): one cell, " in said
+    given = [{"query": "histogram(balance)", "bins": [-200, 0, 500, 1000, 75000]}]
+    assert not any("give bins" in line for line in weak_reference(session, given))

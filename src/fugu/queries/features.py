@@ -277,6 +277,7 @@ def feature_from(told: object) -> Feature:
 
 Codes = NDArray[np.int64]
 MOST_CELLS, _MOST_NUMBERS, _BINS, _STEPS = 10_000, 50, 20, 100
+HALF = 0.5
 FINER = (_STEPS, 400, 4000)
 """Parts of a range that are tried; the last is for quantiles, of which a question takes no longer for it."""
 _EXACT, _LEAST = 2**53, Fraction(1, 10**300)
@@ -424,9 +425,16 @@ def moved_by_rounding(feature: Coded, values: NDArray[np.float64], at: Fraction 
     return float(next(each) - next(each))
 
 
-def rounding_said(query: str, feature: Feature, reading: Schema, reference: Table) -> tuple[str, ...]:
-    """A sentence where rounding and clipping move the mean of the reference by more than a hundredth of it."""
-    if not isinstance(feature, Coded) or feature.column not in reference.columns or not len(reference):
+def coarse_said(query: str, feature: Feature, reading: Schema, reference: Table) -> tuple[str, ...]:
+    """A sentence where rounding and clipping move the mean of the reference by more than a hundredth of it, or one cell
+    of edges that nobody gave holds more than half of it."""
+    if not len(reference) or any(name not in reference.columns for name in feature.columns):
+        return ()
+    if isinstance(feature, Placed) and len(feature.axes) == 1 and feature.axes[0].edges is not None:
+        counts = np.bincount(feature.of(reading, reference))
+        share, name = counts.max() / counts.sum(), feature.axes[0].names[int(counts.argmax())]
+        return () if share <= HALF else (f"{query}: one cell, {name}, holds {share:.0%} of the reference; give bins",)
+    if not isinstance(feature, Coded):
         return ()
     values = numbers(reading, reference, feature.column)
     moved, part = moved_by_rounding(feature, values), abs(float(values.mean())) / 100

@@ -24,7 +24,7 @@ from fugu.numbers.text import number
 from fugu.publication.files import Outgoing
 from fugu.publication.releasing import ReleaseAccount
 from fugu.queries.answer import COLUMNS, Answer, columns_of
-from fugu.queries.features import rounding_said
+from fugu.queries.features import coarse_said
 from fugu.queries.kinds import Cell
 from fugu.queries.law_price import LawNoise, LawPrice
 from fugu.queries.records_certificate import RecordsCertificate
@@ -260,8 +260,8 @@ def release_query(dispatch: Dispatch) -> Forecast:
             unfit = misfits(dispatch.known, believed.reading, {"query": bounds, "by": [plan.by]})
             people = several_rows(dispatch.known, question.unit, (*bounds, plan.by))
             cut = cut_cells(dispatch.known, believed.reading, bounds)
-            rounded = rounding_said(str(plan), believed.feature, believed.reading, believed.cells)
-            weak = (*people, *few, *unfit, *cut, *rounded)
+            told = str(plan), believed.feature, believed.reading, believed.cells
+            weak = (*people, *few, *unfit, *cut, *(coarse_said(*told) if believed.options.bins is None else ()))
         rows = RowsFor(question.rows, len(believed.known), own=believed.public_prior)
         if dispatch.rehearses:
             dry = DryRun.of(rows, (*believed.question.columns, question.unit), plan.by)

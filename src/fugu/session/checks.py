@@ -30,7 +30,7 @@ from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
 from fugu.queries.answer import SessionAnswer
-from fugu.queries.features import Coded, Feature, Placed, check_ranges, moved_by_rounding, rounding_said
+from fugu.queries.features import Coded, Feature, Placed, check_ranges, coarse_said, moved_by_rounding
 from fugu.queries.kinds import FLIP, LAPLACE, QUANTILE, Cell, Options
 from fugu.queries.law_price import LawPrice
 from fugu.queries.quantile_interval import by_chance, reach_of
@@ -111,7 +111,7 @@ def _counts(law: StatedLaw) -> Counter[tuple[object, ...]]:
 
 _LITTLE: Final = 0.05
 """Rounding that is less than this share of the noise is not worth a word."""
-_ROUNDED: Final = ("sum", "mean")
+_COARSE: Final = ("sum", "mean", "histogram")
 _EXACTLY: Final = 1e-9
 _MOST: Final = 200
 """Numbers of one answer, or groups over all questions, that are looked at."""
@@ -141,21 +141,21 @@ def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) 
     belief = session._belief
     bounds: dict[str, tuple[Real, Real] | None] = {}
     groups: list[str | None] = []
-    rounded: tuple[str, ...] = ()
+    coarse: tuple[str, ...] = ()
     for asked in questions:
         parsed = StatisticQuestion.parse(str(asked["query"]))
         groups.append(parsed.by)
         for name in parsed.columns:
             bounds[name] = cast("tuple[Real, Real] | None", asked.get("bounds"))
-        if parsed.kind in _ROUNDED:
+        if parsed.kind in _COARSE and asked.get("bins") is None:
             options = Options(bounds[parsed.columns[0]], cast("Real | None", asked.get("step")), None, None)
             feature = plan_of(parsed, belief.reading, belief.table, options).features[0]
-            rounded += rounding_said(str(parsed), feature, belief.reading, belief.table)
+            coarse += coarse_said(str(parsed), feature, belief.reading, belief.table)
     known = belief.groups.reference
     few = few_rows({secret: int(mask.sum()) for secret, mask in belief.masks.items()})
     unfit = misfits(known, belief.reading, {"query": bounds, "by": groups})
     people = several_rows(known, belief.unit, (*bounds, *groups))
-    return (*people, *few, *unfit, *cut_cells(known, belief.reading, bounds), *rounded)
+    return (*people, *few, *unfit, *cut_cells(known, belief.reading, bounds), *coarse)
 
 
 def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str, cell: str) -> Ends | None:

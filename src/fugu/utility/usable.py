@@ -268,6 +268,17 @@ def coordinate(name: str, spread: float, noise: float, half: float) -> Figures:
     return Figures("coordinate", told, grade, f"{_WORDS[grade]}: {beside}", lines, noise)
 
 
+def in_range(name: str, low: float, high: float, half: float) -> Figures:
+    """One number of which only the ends are known, `low` to `high`: 95 % of errors are within ±half. Graded as a
+    statistic is, by the share of the range that is missed: a value of which nothing is known lies anywhere in it."""
+    numbers = dict(locals())
+    relative = half / (high - low) if high > low else math.inf
+    grade = EXACT if half == 0 else _graded(relative)
+    text = f"±{short(half)}, {percent(relative)} of its range from {short(low)} to {short(high)}"
+    verdict = "exact: nothing is added" if half == 0 else f"{_WORDS[grade]}: {text}"
+    return Figures("range", {**numbers, "relative": relative}, grade, verdict, ((name, text),), half)
+
+
 OWN_TABLE = (
     "left out, since the beliefs were fitted on the private table itself: these figures would be exact numbers of it; "
     "beliefs from a reference avoid this"
