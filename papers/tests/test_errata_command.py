@@ -61,6 +61,7 @@ def test_one_shows_both_statements_both_numbers_and_the_page():
     code, shown, _ = fugu("c-theorem-9")
     assert code == 0
     for part in ("C-theorem-9: Theorem 9, Bai", "at most 4.70659", "8.90133: refuted", "8.90133: holds",
+                 "class:   false as stated", "under:   Three entries, the paper's kernel",
                  "docs/errata/bai.md#c-theorem-9-truncated-gaussian-fields"):  # fmt: skip
         assert part in shown
     code, shown, _ = fugu("C-theorem-9", "--json")

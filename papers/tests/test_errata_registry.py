@@ -17,7 +17,7 @@ import fugu
 from fugu.errors import UsageError
 from fugu_papers.errata import Claim, Finding, errata, find, run
 from fugu_papers.errata.finding import above, at_least, at_most, below, equal
-from fugu_papers.errata.registry import PAGES, PAPERS, refutes
+from fugu_papers.errata.registry import CLASSES, PAGES, PAPERS, refutes
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -48,8 +48,11 @@ def registered() -> list[tuple[str, list[str]]]:
 
 
 def test_the_table_of_the_page_lists_the_registry_in_order_with_links():
-    rows = re.findall(r"^\| \[(.+?)\]\((.+?)\) \| (.+?) \|", PAGE, re.MULTILINE)
-    assert rows == [(entry.id, entry.link.removeprefix("docs/"), entry.verdict) for entry in errata()]
+    rows = re.findall(r"^\| \[(.+?)\]\((.+?)\) \| (.+?) \| (.+?) \| (.+?) \|", PAGE, re.MULTILINE)
+    assert rows == [
+        (entry.id, entry.link.removeprefix("docs/"), entry.verdict, entry.grade, entry.assumes.replace("|", r"\|"))
+        for entry in errata()
+    ]
 
 
 def test_every_section_names_its_ids_and_every_id_has_its_section_in_the_same_order():
@@ -98,10 +101,13 @@ def test_a_counterexample_refutes_what_is_printed_and_the_correction_stands(name
 
 @pytest.mark.parametrize("entry", errata(), ids=IDS)
 def test_an_entry_says_everything_in_whole_sentences(entry):
-    for text in (entry.printed, entry.corrected):
+    for text in (entry.printed, entry.corrected, entry.assumes):
         assert text.rstrip(")").endswith(".") and 3 < len(text) < 240
     assert 3 < len(entry.verdict) < 60 and not entry.verdict.endswith(".")
-    assert set(entry.to_dict()) == {"id", "paper", "where", "verdict", "printed", "corrected", "link"}
+    assert entry.grade in CLASSES
+    assert set(entry.to_dict()) == {
+        "id", "paper", "where", "verdict", "grade", "assumes", "printed", "corrected", "link"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

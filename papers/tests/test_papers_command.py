@@ -23,7 +23,7 @@ def fugu(*words):
 @pytest.fixture(autouse=True)
 def wide(monkeypatch):
     """A terminal on which few lines break, whatever a test before has made of it."""
-    monkeypatch.setattr(console.out, "_width", 300)
+    monkeypatch.setattr(console.out, "_width", 400)
 
 
 def test_the_list_names_every_paper_and_counts_its_results():
@@ -48,7 +48,8 @@ def test_a_paper_is_a_table_of_its_results(name):
 def test_a_label_is_shown_with_everything_that_is_known_of_it():
     code, shown, _ = fugu("003", "Table", "4")  # quotes may be left out
     assert code == 0 and shown == fugu("003 table 4")[1]
-    for part in ("verdict: reproduced", "fugu reproduce 003-table4", "fugu errata R-table-4", "docs/proofs/laplace.md#",
+    for part in ("verdict: reproduced", "fugu reproduce 003-table4", "docs/proofs/laplace.md#",
+                 "fugu errata R-table-4 (misprint). The laws of Table 1",
                  "tests/transport/test_relaxed.py"):  # fmt: skip
         assert part in shown
     assert "Theorem" not in shown

@@ -10,11 +10,12 @@ from importlib import resources
 from typing import Any, final
 
 from fugu.errors import UnknownName
+from fugu_papers.errata.registry import CLASSES
 
 FILES = ("pierquin", "ding", "bai", "yang", "chen")
 """The files, in the order of the numbers of the papers; pages of docs/papers/ and docs/errata/ have the same names."""
-VERDICTS = ("sound", "sound with correction", "unsound", "reproduced", "drawn", "not reproducible", "definition")
-"""What is said of a printed result. The first three are of statements, the next three of numbers and figures."""
+VERDICTS = ("sound", *CLASSES, "reproduced", "reproduced in part", "drawn", "not reproducible", "definition")
+"""What is said of a printed result. Up to `CLASSES` they are of statements, the next four of numbers and figures."""
 KINDS = (
     "Definition", "Assumption", "Theorem", "Proposition", "Lemma", "Corollary", "Remark", "Algorithm", "Example",
     "Table", "Figure",

@@ -69,10 +69,11 @@ def _list(entries: tuple[Erratum, ...]) -> None:
     table.add_column("id", no_wrap=True)
     table.add_column("where")
     table.add_column("what is wrong")
+    table.add_column("class")
     table.add_column("experiment")
     for entry in entries:
         runs = ", ".join(_places(entry)["experiments"])
-        table.add_row(*map(escape, (entry.id, entry.where, entry.verdict, runs)))
+        table.add_row(*map(escape, (entry.id, entry.where, entry.verdict, entry.grade, runs)))
     table.caption = "\n".join(escape(f"{letter}: {paper}") for letter, paper in PAPERS.items())
     out.print(table)
     say(f"{len(entries)} entries; fugu errata ID runs one, fugu errata --all runs all; fugu papers has what stands")
@@ -85,6 +86,8 @@ def _show(entry: Erratum, finding: Finding) -> None:
     )
     places = _places(entry)
     for word, text in (
+        ("class", entry.grade),
+        ("under", entry.assumes),
         ("printed", entry.printed),
         ("example", finding.example),
         ("it says", finding.printed.stated),

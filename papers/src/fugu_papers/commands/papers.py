@@ -161,10 +161,18 @@ def _show(term: Term | None, results: Sequence[Result], text: str) -> None:
             ("run it", f"fugu reproduce {result.experiment}" if result.experiment else ""),
             ("tests", ", ".join(result.tests)),
             ("proof", result.proof_page),
-            ("errata", ", ".join(f"fugu errata {name}" for name in result.errata)),
+            *(("errata", _wrong(name)) for name in result.errata),
         )
     if len(whole) < len(results):
         _table([result for result in results if result not in whole], f"also about {text}" if first else text)
+
+
+def _wrong(name: str) -> str:
+    """An erratum in one line: how to run it, its class, and what it was checked under."""
+    from fugu_papers.errata import find
+
+    entry = find(name)
+    return f"fugu errata {name} ({entry.grade}). {entry.assumes}"
 
 
 def _lines(*parts: tuple[str, str]) -> None:

@@ -71,6 +71,26 @@ def theorem_5_2() -> Finding:
     )
 
 
+@refutes("D-theorem-5.4")
+def theorem_5_4() -> Finding:
+    import numpy as np
+
+    from fugu.loss.search.normal import fast_normal_delta
+
+    asked, covariance, along = 0.001, np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([1.0, 0.0])
+
+    def at(epsilon: float, distance: float) -> float:
+        """Delta of two normal laws so many deviations apart, without noise."""
+        d = along * distance / math.sqrt(along @ np.linalg.solve(covariance, along))
+        return float(fast_normal_delta(0 * d, covariance, d, covariance, epsilon))
+
+    return Finding(
+        "the covariance ((2, 1), (1, 2)), a shift along the first axis, delta 0.001",
+        at_most("delta at the printed distance for epsilon 10", at(10, classical_mu(10, asked)), asked),
+        at_most("delta at the printed distance for epsilon 1", at(1, classical_mu(1, asked)), asked),
+    )
+
+
 @refutes("D-theorem-5.3")
 def theorem_5_3() -> Finding:
     import numpy as np
@@ -119,7 +139,9 @@ def theorem_5_5() -> Finding:
     from fugu.calibration.covariance import optimal_covariance
 
     t = gaussian_mu(1, 0.001)
-    sigma, d = np.full((2, 2), 10.0) + 1e-9 * np.eye(2), t * math.sqrt(5) * np.array([1, -1])
+    off = 1e-3
+    wide, narrow = np.array([[math.cos(off), math.sin(off)], [-math.sin(off), math.cos(off)]])
+    sigma, d = 1e7 * np.outer(wide, wide) + 0.1 * np.outer(narrow, narrow), t * math.sqrt(10) * narrow
     printed = np.diag(np.maximum(0, d @ d / t**2 - np.diag(sigma)))  # along the axes
     right = optimal_covariance([d], [sigma], t).covariance
 
@@ -127,7 +149,7 @@ def theorem_5_5() -> Finding:
         return math.sqrt(float(d @ np.linalg.solve(sigma + noise, d)))
 
     return Finding(
-        "all entries of the covariance near 10, the axes taken for its eigenvectors, (1, 0.001)",
+        "variances 1e7 and 0.1 along eigenvectors that are 0.001 off the axes, which are taken for them, (1, 0.001)",
         at_most("the distance of the two laws with the printed noise, in deviations,", apart(printed), t),
         at_most("the same with the least covariance", apart(right), t * (1 + 1e-9)),
     )

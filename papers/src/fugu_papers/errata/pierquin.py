@@ -69,16 +69,26 @@ def lemma_b_1() -> Finding:
     return Finding("Laplace noise of scale 1, order 2", at_least(what, halves, whole), at_most(what, halves, whole))
 
 
+_SECRET, _PART = Fraction(1, 20), Fraction(1, 10**6)
+_EVENT = 1 - _SECRET * (1 - _PART)  # that part of the secret, and everything else; given it, the output is 0
+_RARE = "a secret of probability 1/20; the output is 1 if it holds, except in a millionth part of it"
+
+
 @refutes("P-definition-4.1")
 def definition_4_1() -> Finding:
-    secret, part = Fraction(1, 20), Fraction(1, 10**6)
-    event = 1 - secret * (1 - part)  # that part of the secret, and everything else; given it, the output is 0
-    truth = delta(Laplace(0), LawPair(Discrete([0, 1], [part, 1 - part]), Discrete([0])), 0)
-    what = "delta at epsilon 0"
+    what = "the share of the secret that the event leaves out"
+    return Finding(_RARE, at_most(what, 1 - _PART, 1 - _EVENT), at_most(what, 1 - _PART, (1 - _EVENT) / _SECRET))
+
+
+@refutes("P-proposition-4.1")
+def proposition_4_1() -> Finding:
+    published, order = LawPair(Discrete([0, 1], [_PART, 1 - _PART]), Discrete([0])), 2
+    printed, given = 1 - _EVENT, 1 - _PART  # delta under the belief, and given the secret; D_2 is 0 given the event
+    losses = [math.log(1 / mass) / (order - 1) for mass in (printed, given)]
     return Finding(
-        "a secret of probability 1/20; the output is 1 if it holds, except in a millionth part of it",
-        at_most(what, truth, 1 - event),
-        at_most(what, truth, 1 - part),
+        _RARE,
+        at_most("delta at epsilon log 20", delta(Laplace(0), published, losses[0]), 2 * printed),
+        at_most("delta at epsilon 1e-6", delta(Laplace(0), published, losses[1]), 1),
     )
 
 

@@ -32,19 +32,31 @@ PAGES: Mapping[str, str] = MappingProxyType(
 )
 """The page of docs/errata/ that holds the entries of each, without its ending."""
 
+CLASSES: Mapping[str, str] = MappingProxyType(
+    {
+        "sound with correction": "true once a slip or a missing condition is mended, as the table has it",
+        "misprint": "the proof or the text gives the right thing: a missing bar, < for <=, an index, a sign",
+        "false as stated": "refuted under the paper's own assumptions, by a counterexample that runs",
+        "not a bound as used": "the statement is about something else than what its use needs",
+    }
+)
+"""How a printed statement fails, and what that means."""
+
 
 @dataclass(frozen=True)
 class Erratum:
     """A printed statement that is not true as it stands.
 
     `id` begins with the letter of the paper, `where` says where in it, `verdict` what is wrong in a few words,
-    `printed` and `corrected` are the two statements in our words, `section` is the anchor in its page
-    of docs/errata/.
+    `grade` is its class, one of `CLASSES`, `assumes` what it was checked under, `printed` and `corrected` are the two
+    statements in our words, `section` is the anchor in its page of docs/errata/.
     """
 
     id: str
     where: str
     verdict: str
+    grade: str
+    assumes: str
     printed: str
     corrected: str
     section: str
@@ -71,7 +83,7 @@ class Erratum:
 
     def to_dict(self) -> dict[str, object]:
         """Plain content for JSON, without running anything."""
-        names = ("id", "paper", "where", "verdict", "printed", "corrected", "link")
+        names = ("id", "paper", "where", "verdict", "grade", "assumes", "printed", "corrected", "link")
         return {name: getattr(self, name) for name in names}
 
 
