@@ -24,12 +24,21 @@ LONG: dict[str, str] = {
     "data/files.py": "text files cut into cells by one parser, and what may stand in them: reading and writing agree",
     "documents/release.py": "one document, its private part, and the commitments that bind both to files",
     "utility/reading.py": "what is said of published numbers beside the reference: one rule for each kind of release",
+    "ledger/accountant.py": "what releases promise together: each way to add them, and what is refused, side by side",
+    "ledger/books.py": "what the file of a ledger says: requests, charges, persons, accounts, each account in words",
     "ledger/events.py": "the chain of events, the state that they add up to, and checkpoints of it",
     "queries/law_price.py": "a question, its laws and their noise: each line of the argument rests on the one before",
     "laws/adding.py": "the law of a sum: in integers, term by term or by one FFT, each with its error",
     "laws/sets/levels.py": "what counts say of a law: limits of cells, radii of balls, bands of order statistics",
     "releasing/dispatch.py": "what every release goes through from its question to its files, in that order",
     "session/allocation.py": "how questions share what is left, and the least noise: one search, proved at its end",
+    "documents/certificate.py": "one sealed certificate of additive noise: its parts, its proof, and its words",
+    "utility/usable.py": "how usable a release is: its figures, its verdict, and what they are measured against",
+    "documents/promises.py": "what is promised, about what, between which answers, to whom: every sentence of it once",
+    "queries/features.py": "what a record contributes: its axes, how its numbers are rounded, and what that moves",
+    "report/compare.py": "one page of a comparison, and its two charts",
+    "scenario/query.py": "how a column is read, published, and who is in it: one plan for every engine",
+    "session/checks.py": "what a certificate of a session says, held against its reference and its answers",
     "loss/continuous_divergence.py": "one divergence of continuous noise: the same integral on atoms and on components",
 }
 """Files above 450 lines, each with the reason why it is one idea; above 600 there is none."""
@@ -64,7 +73,7 @@ def _rooms_in(text: str) -> set[str]:
 
 TABLED = {f"loss/{name}.py" for name in ("generic", "number", "on_atoms", "histograms", "sets")}
 """Entries of the table of losses, which search as well as prove."""
-BEGIN_WITH_A_SEARCH = {"loss/shifts.py", "loss/vectors_gaussian.py", "loss/normal.py"}
+BEGIN_WITH_A_SEARCH = {"loss/shifts.py", "loss/vectors.py", "loss/vectors_gaussian.py", "loss/normal.py"}
 """Proofs that are told by a search where to look; what they state they prove in balls."""
 
 

@@ -52,3 +52,25 @@ def test_verify_works_the_warnings_out_anew(small):
     assert "warning: epsilon 12" in words(Result("verify", path))
     assert "epsilon 12" in json.loads(Result("verify", path, "--json").out)["warnings"][0]
     assert "epsilon 12" in certificate_of(path).body["warnings"][0]
+
+
+QUERY = ("--query", "mean(v)", "--bounds", "0,6", "--protect", "s", "--epsilon", "100")
+HIDING = ("--hide", "s=a", "--statistics", "mean(v)", "--bounds", "v:0:6", "--shares", "0.4,0.5", "--epsilon", "100")
+EVERY = {
+    "statistics": ("release", "today.csv", *QUERY, "--reference", "ref.csv", "--no-ledger", "--allow-no-noise"),
+    "statistics, rehearsed": ("release", *QUERY, "--reference", "ref.csv", "--dry-run", "--allow-no-noise"),
+    "a property, rehearsed": ("release", *HIDING, "--reference", "ref.csv", "--size", "60", "--dry-run",
+                              "--allow-no-noise"),
+    "statistics compared": ("compare", "ref.csv", *QUERY),
+    "a plan": ("plan", "ref.csv", *COLUMNS, "--error", "0.0000001"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", EVERY.values(), ids=EVERY)
+def test_every_route_says_so_on_the_screen_and_in_json(small, asked):
+    """Wrong version: only the page says it."""
+    words_of = [small / word if word.endswith(".csv") else word for word in asked]
+    more = ("-o", small / "loud.csv", "--force") if asked[0] == "release" else ()
+    assert "is hardly any protection" in words(Result(*words_of, *more))
+    told = json.loads(Result(*words_of, *more, "--json").out)
+    assert sum("is hardly any protection" in line for line in told["warnings"]) == 1

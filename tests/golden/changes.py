@@ -26,4 +26,5 @@ EXPECTED: tuple[Change, ...] = (
         "*",
         "with a pure budget a property's records are exchanged by the laws of one record, where that is less noise",
     ),
+    Change("vectors*", "*", "vectors with a delta or a Renyi budget are proved by sums over blocks of outputs"),
 )

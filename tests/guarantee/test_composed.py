@@ -172,7 +172,7 @@ def test_laws_averaged_over_a_record_do_not_compose():
 
 def drawn(rng):
     """(guarantee, outcomes, how far above one may lie)."""
-    kind = rng.integers(5)
+    kind = rng.integers(6)
     if kind == 0:
         epsilon = float(np.round(rng.uniform(0, 1.5), 3))
         return Pure(epsilon), answers(epsilon), 0
@@ -187,6 +187,10 @@ def drawn(rng):
         scale, moves = float(np.round(rng.uniform(0.4, 2), 2)), rng.integers(0, 3, size=rng.integers(1, 3)).tolist()
         each = [lattice(lambda k: math.exp(-k * k / (2 * scale**2)), m, math.ceil(9 * scale) + 3) for m in moves]
         return Gaussian(scale, 1).losses(moves), together_of(*each), 0
+    if kind == 4:
+        scale = float(np.round(rng.uniform(0.5, 4), 2))
+        exact = lattice(lambda k: math.exp(-k * k / (2 * scale**2)), 1, math.ceil(9 * scale) + 3)
+        return ZCDP(1 / (2 * Fraction(str(scale)) ** 2)), exact, 1
     size = int(rng.integers(1, 4))
     p, q = (rng.integers(0, 5, size).tolist() for _ in range(2))
     if not (sum(p) and sum(q)):
@@ -383,6 +387,9 @@ def test_ends_of_the_scale():
     )
     assert compose([Approx(1, 1e-6)]).to_approx(1e-6).epsilon == 1
     assert compose([Pure(0.1)] * 100).to_approx(0).epsilon == 10
+    assert (
+        0 < compose([Gaussian(2, 1).losses(1)]).delta_at(math.inf) < 1e-15 and compose([ZCDP(1)]).delta_at(1e9) < 1e-15
+    )
     assert compose([Pure(0.1)] * 100).to_approx(1e-30).epsilon < 9.9999999
     assert Laplace(10, 1).losses(0).delta_at(0) == 0 == Gaussian(3, 1).losses([0, 0]).delta_at(0)
     assert outputs({0: 1}, {1: 1}).delta_at(5) == 1 and outputs({0: 1}, {0: 3}).delta_at(0) == 0
@@ -407,3 +414,15 @@ def test_fine_lattices_and_many_kinds_cost_little():
     )
     many = compose([Pure(Fraction(k, 997)) for k in range(20, 120)])
     assert many.to_approx(1e-6).epsilon < ZCDP(many.zcdp).to_approx(1e-6).epsilon
+
+
+def test_mechanisms_for_shifts_compose_and_those_for_laws_do_not():
+    """What a release promises of a value that moves; two laws that look alike say nothing of both together."""
+    mechanism = fugu.calibrate(fugu.Shifted(1), Pure(0.1))
+    assert mechanism.losses() == mechanism.noise.losses(1) and mechanism.losses().to_pure() == Pure(0.1)
+    assert compose([mechanism] * 100).to_approx(1e-6).epsilon < compose([Pure(0.1)] * 100).to_approx(1e-6).epsilon
+    points = fugu.calibrate(fugu.LawPair(fugu.Discrete([0]), fugu.Discrete([3])), Approx(0.5, 1e-6), noise="gaussian")
+    assert points.losses() == points.noise.losses(3) and points.losses() <= Approx(0.5, 1e-6)
+    bit = fugu.Discrete([0, 1])
+    with pytest.raises(NotProvable, match="reveal everything together"):
+        compose([fugu.calibrate(fugu.LawPair(bit, fugu.Discrete([0, 1], [1, 2])), Pure(1))] * 2)

@@ -39,7 +39,8 @@ def granted(ledger, charge, most, **more):
 def test_planned_requests_cost_the_law_of_their_losses_and_others_their_sum(path):
     """epsilon 3 at delta 1e-6: 30 answers of .1 by sums, 46 by their law, and not one more than that allows."""
     budget = Approx(3, 1e-6)
-    assert granted(Ledger(path, budget, data="adaptive"), TENTH, 40) == 30
+    adaptive = Ledger(path, budget, data="adaptive")
+    assert granted(adaptive, TENTH, 40) == 30 and adaptive.spent(1e-6) == Pure(3).to_approx(1e-6)
     planned = Ledger(path, budget, data="planned")
     n = granted(planned, TENTH, 100, planned=True)
     whole, more = compose([Pure(0.1)] * n), compose([Pure(0.1)] * (n + 1))
@@ -174,3 +175,12 @@ def test_a_mechanism_from_outside_states_its_steps(path):
     forged = {**release.certificate.body, "guarantee": {"kind": "Composed", "parts": "0 x bound 1 0"}}
     with pytest.raises(CertificateError):
         _ = PerEntryCertificate(forged).guarantee
+
+
+def test_what_earlier_versions_granted_is_stated():
+    """They took planned requests and others in any order, by their sums: these are told, and nothing is added."""
+    both = [Charges(TENTH, 3, 0, True), Charges(Charge.per_entry(Approx(0.1, 1e-8)), 1, 5, False)]
+    terms = Terms(Approx(1, 1e-6))
+    assert total(both, terms.to_tell) == Approx(0.4, 1e-8)
+    with pytest.raises(NotComposable):
+        total(both, terms)

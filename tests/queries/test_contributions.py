@@ -4,6 +4,7 @@ whole numbers of any size; and it is what the definition says, record by record.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -142,6 +143,8 @@ def test_the_numbers_stand_in_the_order_of_the_groups():
     grouping = groups.Grouping({"x": 1, "y": 2}, None, {"x": "x", "y": "y"}, "g", SCHEMA.fields["g"])
     asked = SimpleNamespace(features=(STEPS,), facts=SimpleNamespace(summed=True))
     assert counted(asked, private, grouping).tolist() == [[2], [10]]
+    with pytest.raises(UsageError, match="wider step"):
+        counted(asked, replace(private, apart=2**60), grouping)  # as public as the bounds are
     assert totals(asked, SCHEMA, private.table, np.array([1, 0, 1]), 2).tolist() == [[2], [10]]
 
 

@@ -132,21 +132,19 @@ def _drawn(release: ReleaseDocument, certificate: RecordsCertificate, ledger: st
             raise CertificateError(f"the ledger has no request {request}")
         if text is None:
             raise CertificateError(f"the ledger keeps no answer to {request}")
-        kept, chosen = dict[str, list[tuple[tuple[str, ...], ...]]](), set[str]()
+        kept, chosen = dict[str, list[tuple[str, ...]]](), set[str]()
         for asked, drawn in zip(questions_in(charge.reads), decode(text), strict=True):
             sizes = dict.fromkeys(drawn, 0)  # the public sizes of the groups
             for kind in certificate.types:
                 sizes["" if asked.by is None else kind.groups[asked.by]] += kind.rows
-            as_drawn = [cell for group, each in drawn.items() for cell in asked.cells(group, each, sizes[group])]
-            pairs = zip(cells_of(asked, drawn, sizes), as_drawn, strict=True)  # in 0.3 they went out as drawn
-            answer = [tuple(_key(c.group, c.cell, c.value, c.low, c.high) for c in pair) for pair in pairs]
+            answer = [_key(c.group, c.cell, c.value, c.low, c.high) for c in cells_of(asked, drawn, sizes)]
             chosen.update([visible(asked.query)] if asked.kind == QUANTILE else [])
             kept[visible(asked.query)] = kept.get(visible(asked.query), []) + answer  # asked twice, answered twice
         published = _published(release, place)
         for query, answers in kept.items():
             seen = 3 if query in chosen else 5  # the interval of a quantile follows from the reference, not from a draw
             own = [_key(*line[1:])[:seen] for line in published if line[0] == query]
-            if not any([keys[form][:seen] for keys in answers] == own for form in (0, 1)):
+            if [key[:seen] for key in answers] != own:
                 raise CertificateError(f"the published answer to {brief(query)} is not the one the ledger keeps")
 
 

@@ -21,8 +21,8 @@ from fugu.data.field import Field, is_gone
 from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private, open_private
 from fugu.data.schema import ABSENT, Schema
-from fugu.errors import BadTable, UsageError, did_you_mean
-from fugu.ledger.fingerprint import cells, fingerprints
+from fugu.errors import BadTable, PriorNotPublic, UsageError, did_you_mean
+from fugu.ledger.fingerprint import ROWS, cells, fingerprints
 from fugu.ledger.gathering import Bits, beyond_chance, in_common
 from fugu.ledger.keys import key_of, place_of
 from fugu.ledger.store import Books, LockedView
@@ -363,3 +363,31 @@ def in_ledger(
         return found
 
     return kept.read(look)
+
+
+def require_public(reference: Table, ledger: str | os.PathLike[str]) -> None:
+    """PriorNotPublic if the reference is a data set that the ledger holds as private: by all of its rows together, or
+    by more of them than chance shares. Tables that were taken for each other end here, before the private one is
+    opened; what the ledger cannot tell, it lets pass."""
+    kept = Books(place_of(ledger), 30.0)
+    if not kept.there() or not kept.read(lambda view: view.state.sets):
+        return
+    marks = fingerprints(reference)
+
+    def look(view: LockedView) -> str | None:
+        own = marks.under(key_of(view, kept.place), not view.state.chacha)
+        whole = {mark for mark, what in own.marks.items() if what == ROWS}
+        for name, known in view.state.sets.items():
+            stored = map(view.stored, () if own.rows is None else known.rows)
+            if whole & set(known.marks) or any(
+                beyond_chance(own.rows, held) for held in stored if own.rows is not None
+            ):
+                return name
+        return None
+
+    if (name := kept.read(look)) is not None:
+        raise PriorNotPublic(
+            f"the reference holds rows of the data set {name!r}, which this ledger keeps as private data, and counts "
+            "of the reference go out with the certificate, exactly. Were table and reference taken for each other? "
+            "Else give another reference, or public_reference=True if these counts are public already"
+        )

@@ -147,9 +147,9 @@ def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None)
             beside = "" if theirs is None else f", {theirs.share(kind):.1%} of the reference's"
             alarms.append(f"{share:.1%} of its cells are {words}{beside}")
     if (code := _code(mine, theirs)) is not None:
-        behind.append(
-            f"missing code: {code[0]:g} stands in {code[1]:,} of the cells looked at, outside of the reference"
-        )
+        said = f"missing code: {code[0]:g} stands in {code[1]:,} of the cells looked at, outside of the reference"
+        behind.append(said)
+        alarms.append(said)
     values, usual = mine.values, None if theirs is None else theirs.values
     if known.numeric and not known.dated and values is not None and usual is not None:
         if (unit := other_unit(values, usual)) is not None:

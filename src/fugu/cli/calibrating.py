@@ -29,7 +29,7 @@ from fugu.cli.console import (
 from fugu.data import Schema
 from fugu.documents.sentences import protected
 from fugu.files import check_apart
-from fugu.guarantee import Approx, weaknesses
+from fugu.guarantee import Approx, Pure, weaknesses
 from fugu.guarantee.composition import EACH_ENTRY, both, promise, quote
 from fugu.laws.shapes import shapes
 from fugu.mechanism.intake import Context
@@ -68,6 +68,7 @@ def plan(question: Question, as_json: bool) -> None:
     reached = mechanism.expected_error() if channel is None else mechanism.optimum.value
     numbers: dict[str, Any] = {
         "epsilon": float(least.epsilon), "anybody": said.anybody, "promise": said.promises, "quote": said.quoted(),
+        "warnings": list(said.warnings),
         "scale": None if mechanism.noise.tabled else float(mechanism.noise.scale), "error": reached,
     }  # fmt: skip
     if as_json:
@@ -79,6 +80,7 @@ def plan(question: Question, as_json: bool) -> None:
         f"epsilon {numbers['epsilon']:.9g} is the least that allows an expected error of {error:g}: {how}, expected "
         f"|error| {reached:.6g}"
     )
+    warn(said.warnings)
 
 
 def calibrate(question: Question, output: str | None, report: str | None, attack: bool, as_json: bool) -> None:
@@ -204,9 +206,17 @@ def _routes(question: Question, as_json: bool) -> None:
     by_group = any(StatisticQuestion.parse(text).by is not None for text in plan)
     basis = f"{size}; {GROUPS}" if by_group else str(size)
     usable = Usable(tuple(x for one in found for x in one.figures), _BASIS, why=_CHOICES)
+    weak = weaknesses(Pure(allowed), size.number)
     if as_json:
         told = [{**asdict(one), "gain": one.gain, "figures": [x.to_json() for x in one.figures]} for one in found]
-        said = {"plan": plan, "epsilon": float(allowed), "cap": float(most), "rows": size.number, "basis": basis}
+        said = {
+            "plan": plan,
+            "epsilon": float(allowed),
+            "cap": float(most),
+            "rows": size.number,
+            "basis": basis,
+            "warnings": list(weak),
+        }
         print_json({"quote": promised, **said, "questions": told, "usable": usable.to_json()})
         return
     columns = ("question", RECORDS, LAW, "plain DP", "less noise", "in")
@@ -225,6 +235,7 @@ def _routes(question: Question, as_json: bool) -> None:
     say(_ROUTES)
     for why in dict.fromkeys(one.why for one in found if one.why):
         say(why)
+    warn(weak)
 
 
 _LITTLE = 1.05
@@ -286,15 +297,16 @@ def _rules(question: Question, users: int | None, as_json: bool) -> None:
         ],
         "gain over the group bound": gain, "note": "" if gain >= _LITTLE else little, "left out": list(skipped),
         "errors": _ERRORS, "plan": [part.name for part in parts], "entries": entries, "usable": usable.to_json(),
+        "warnings": list(weaknesses(odds, entries)),
         **({} if budget is None else {"delta": float(budget.delta), "with delta": noise}),
     }  # fmt: skip
     if as_json:
         print_json(told)
         return
     size = f"{several(len(chain.states), 'state')}, length {chain.length}, {told['users released']} users"
-    title = f"{query.name} of sequences at {promise(allowed)} ({size})"
     left = ("rule", "answered by", "proved by")
-    table = grid(title, (*left[:2], "epsilon per entry", *(f"error: {part.name}" for part in parts), left[2]), left)
+    table = grid(f"{query.name} of sequences at {promise(allowed)} ({size})",
+                 (*left[:2], "epsilon per entry", *(f"error: {x.name}" for x in parts), left[2]), left)  # fmt: skip
     for rule, ways, errors, released in lines:
         words = ", ".join(dict.fromkeys(_WORDS.get(way, way) for way in ways))
         numbers = (f"{rule.total:.6g}", *(f"{error:.4g}" for error in errors))
@@ -307,6 +319,7 @@ def _rules(question: Question, users: int | None, as_json: bool) -> None:
     say(_ERRORS)
     for line in (*(() if gain >= _LITTLE else (little,)), *skipped):
         say(line)
+    warn(told["warnings"])
 
 
 Line = tuple[Rule, tuple[str, ...], list[float], bool]

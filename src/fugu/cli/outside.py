@@ -155,10 +155,8 @@ def warnings_of_document(document: Document) -> tuple[str, ...]:
             found = tuple(dict.fromkeys(line for body in bodies for line in warnings_of_document(inner(body))))
         case Certificate():
             found = document.warnings
-        case SequenceCertificate():
+        case SequenceCertificate() | RecordsCertificate():
             found = document.warnings()
-        case RecordsCertificate():
-            found = weaknesses(document.budget, sum(kind.rows for kind in document.types))
         case PerEntryCertificate():
             found = (*document.exact_values, *weaknesses(document.guarantee))
         case TrainingCertificate():

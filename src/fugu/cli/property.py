@@ -16,7 +16,7 @@ from fugu.auditing import AttackReport
 from fugu.auditing.attack import property_attack, steps_of
 from fugu.calibration.comparison import called
 from fugu.calibration.offer import Wishes
-from fugu.cli.console import escape, grid, head, out, print_json, progress, say, spoken, usable_table
+from fugu.cli.console import escape, grid, head, out, print_json, progress, say, spoken, usable_table, warn
 from fugu.data import read_table
 from fugu.errors import BadTable, NotProvable
 from fugu.files import check_apart
@@ -200,6 +200,7 @@ def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
         out.print("no noise is needed if the statistics are normal: the guarantee rests on the Gaussian model alone")
     if found.warning:
         out.print(f"[bold red]warning[/]: {escape(found.warning)}")
+    warn(mechanism.certificate.warnings)
     out.print(usable_table(Usable.of(mechanism.certificate)))
     if isinstance(found.swap, str):
         say(f"record swap, without a Gaussian model: none ({found.swap})")

@@ -59,7 +59,8 @@ def _recognised(went: Forecast, question: Question) -> None:
 @dataclass(frozen=True)
 class Terminal:
     """The listener of a command: what is said before a charge is printed at once, on stdout only if that is not kept
-    for programs (`as_json`); the owner looks at the table where stderr is a terminal."""
+    for programs (`as_json`); what the owner should look at in the table goes to stderr, all that was
+    counted where that is a terminal."""
 
     as_json: bool
 
@@ -69,12 +70,11 @@ class Terminal:
             show([block])
 
     def look(self, seen: Check | str) -> bool:
-        """Show it to whoever sits there."""
-        if err.is_terminal:
-            if isinstance(seen, str):
-                err.print(f"[bold yellow]note[/]: {escape(seen)}; {escape(OWNER)}")
-            else:
-                show_check(seen)
+        """Show it to whoever sits there; without a terminal only what is wrong, and all of it is kept."""
+        if isinstance(seen, Check):
+            show_check(seen, whole=err.is_terminal)
+        elif err.is_terminal:
+            err.print(f"[bold yellow]note[/]: {escape(seen)}; {escape(OWNER)}")
         return err.is_terminal
 
     def working(self, what: str) -> AbstractContextManager[None]:

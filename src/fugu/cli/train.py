@@ -14,7 +14,7 @@ from rich.table import Table as Rich
 
 from fugu._version import __version__
 from fugu.checking import Check, checked
-from fugu.cli.console import escape, grid, head, note, out, present, print_json, progress, say
+from fugu.cli.console import escape, grid, head, note, out, present, print_json, progress, say, warn
 from fugu.cli.releasing import Terminal
 from fugu.cli.train_reading import TrainingOptions, TrainingReading, places
 from fugu.data import Schema, Table
@@ -22,7 +22,7 @@ from fugu.data.field import Field
 from fugu.data.private import open_private
 from fugu.errors import BadTable, NotProvable, PriorNotPublic, UnknownName, UsageError
 from fugu.files import file_name
-from fugu.guarantee import Approx
+from fugu.guarantee import Approx, weaknesses
 from fugu.guarantee.composition import UNCHARGED
 from fugu.publication.drafts import drafted
 from fugu.publication.files import Beliefs, Files, Outgoing, publish
@@ -293,6 +293,7 @@ class TrainedModel:
             "promise": self.fitted.certificate_.promises,
             "quote": self.fitted.certificate_.quoted(), "in_words": self.guarantee, "comparison": costs,
             "rehearsal": said, "files": list(self.files), "ledger": self.charged,
+            "warnings": list(weaknesses(self.budget, self.records)),
         }  # fmt: skip
 
     def file(self) -> dict[str, Any]:
@@ -315,6 +316,7 @@ class TrainedModel:
     def show(self) -> None:
         """The same for people."""
         head(self.fitted.certificate_.quoted())
+        warn(weaknesses(self.budget, self.records))
         if self.reading.left_out:
             say(f"no features, since they hold no numbers: {', '.join(self.reading.left_out)}")
         out.print(self._comparison())

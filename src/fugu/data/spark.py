@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import marshal
-import pickle
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -149,7 +148,7 @@ class SparkColumns:
             raise BadTable("Spark told twice of one partition, so nothing was counted; this is a fault of Spark")
         found: Counter[Any] = Counter()
         for part in parts:
-            found.update(pickle.loads(bytes(part["tally"])))
+            found.update(marshal.loads(bytes(part["tally"])))
         return found, sum(part["rows"] for part in parts)
 
     def different(self, name: str, spell: Spell, itself: str, absent: Collection[str]) -> bool:
@@ -291,8 +290,9 @@ class TallyTask:
                 native = settled(table, self.texts)
                 found.update(self.fold({name: native.column(k) for k, name in enumerate(self.names)}, counts))
                 rows += int(counts.sum())
-        cells = pa.array([partition()], pa.int32()), pa.array([pickle.dumps(dict(found))]), pa.array([rows], pa.int64())
-        yield pa.RecordBatch.from_arrays(list(cells), names=["part", "tally", "rows"])
+        told = (partition(), pa.int32()), (marshal.dumps(dict(found)), pa.binary()), (rows, pa.int64())
+        cells = [pa.array([cell], type=kind) for cell, kind in told]
+        yield pa.RecordBatch.from_arrays(cells, names=["part", "tally", "rows"])
 
 
 @final

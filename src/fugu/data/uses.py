@@ -4,6 +4,7 @@ and the warnings of releases take theirs from here."""
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -227,6 +228,33 @@ def misfits(reference: Table, schema: Schema, asked: Mapping[str, Iterable[str |
         for row in seen.rows
         if row.column in names and row.uses[use][0] == NO
     )
+
+
+_PERSON: Final = re.compile(
+    r"(?<![a-z])(id|ids|uuid|guid|ssn|person|people|patient|client|customer|member|user|pupil|student|name)(?![a-z])"
+    r"|(?<=[a-z])(Id|ID)$|^[a-z]{1,8}id$",
+    re.IGNORECASE,
+)
+_CODE: Final = re.compile(r"[A-Za-z]{0,4}[-_]?\d{2,}")
+
+
+def several_rows(reference: Table, unit: str | None, used: Iterable[str | None] = ()) -> tuple[str, ...]:
+    """A sentence where nobody names the person, and a column of the reference that is not `used` seems to, by its name
+    or by its codes, and repeats: what protects a row then does not protect its person."""
+    wanted = () if unit is not None else [name for name in reference.columns if name not in {*used}]
+    for name in wanted:
+        raw = reference.raw(name)
+        cells = list(islice(raw.cells or (), _LOOKED))
+        coded = cells and all(isinstance(cell, str) and _CODE.fullmatch(cell) and number_of(cell) != number_of(cell)
+                              for cell in cells)  # fmt: skip
+        if not coded and not _PERSON.search(name):
+            continue
+        values = len(np.unique(raw.factors()[1]))
+        if FEW_VALUES < values < len(raw):
+            many = f"{values:,} values in {len(raw):,} rows of the reference"
+            what = "one row is protected, not one person who has several"
+            return (f"{name!r} seems to name the person, and repeats: {many}; {what}. Name the column: unit={name!r}",)
+    return ()
 
 
 @cache

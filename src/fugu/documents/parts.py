@@ -154,8 +154,14 @@ def _by_row(certificate: Certificate) -> bool:
 
 def _row_lines(certificate: Certificate) -> Iterator[str]:
     if _by_row(certificate):
-        name = person(certificate)
-        yield "one row is one person" if name is None else f"unit: {name}, one row each"
+        yield say.one_row(person(certificate))
+
+
+def _person_lines(certificate: Certificate) -> Iterator[str]:
+    """Of a statistic the person is read as an identifier, by whom nothing is grouped."""
+    known = (certificate.body.get("reading") or {}).get("columns", {})
+    named = [name for name, how in known.items() if how.get("kind") == "identifier"]
+    yield say.one_row(next((name for name in named if name != certificate.body["statistic"]["by"]), None))
 
 
 def _check_column(certificate: Certificate) -> None:
@@ -213,7 +219,7 @@ def _free_reach(certificate: Certificate) -> Iterator[Check]:
 
 PARTS = (
     Part(
-        "statistic", needed=lambda _: (say.INDEPENDENT_RECORDS, say.SIZES), words=_check_reach,
+        "statistic", needed=lambda _: (say.INDEPENDENT_RECORDS, say.SIZES), words=_check_reach, described=_person_lines,
     ),
     Part(
         "query", words=_check_column, described=_row_lines,

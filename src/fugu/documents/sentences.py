@@ -83,6 +83,11 @@ def ranges_said(assumptions: Iterable[str]) -> tuple[str, ...]:
     return tuple(line for line in assumptions if line.endswith(RANGED))
 
 
+def one_row(unit: str | None) -> str:
+    """What is assumed of rows and people."""
+    return "one row is one person" if unit is None else f"unit: {unit}, one row each"
+
+
 def unit_of_person(column: str) -> str:
     """The unit where a column names the person."""
     return f"one person, named by column {column!r}, one row each"

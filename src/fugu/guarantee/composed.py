@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _LEAST_CUT, _WORD = 60, 36
 _SHOWN = 6
+_FARTHEST = Fraction(10**6)
+"""An epsilon beyond which no delta is worked out."""
 
 
 @runtime_checkable
@@ -160,11 +162,9 @@ class Composed(Ordered):
 
         check_epsilon(epsilon)
         e = exact(epsilon)
-        bounds = [outward(exact(g.delta)) for g in self._others if not g.renyi and exact(g.epsilon) <= e]
-        bounds += [g.delta_at(epsilon) for g in self._others if isinstance(g, RenyiCurve)]
-        if e < exact(math.inf):
-            bounds.append(meant_up(balls.upper(self.law().delta(e))))
-        return min(1.0, *bounds)
+        bounds = [1.0, meant_up(balls.upper(self.law().delta(min(e, _FARTHEST))))]
+        bounds += [outward(exact(g.delta)) for g in self._others if not g.renyi and exact(g.epsilon) <= e]
+        return min(bounds + [g.delta_at(epsilon) for g in self._others if isinstance(g, RenyiCurve)])
 
     def to_pure(self) -> Pure:
         """The sum of the epsilons; raises `NotProvable` where a part has a delta or no finite epsilon."""

@@ -179,7 +179,7 @@ most 2.72 (epsilon 1)."
     odds = first is not None and "plus" not in first
     some = about.startswith(BETWEEN)
     who = f"whoever believes {believes} changes odds {'' if some else 'about '}{about} by" if odds else (
-        f"to whoever believes {believes}, {'the step ' if some else ''}{about} changes the chance of any output by"
+        f"to whoever believes {believes}, {'moving ' if some else ''}{about} changes the chance of any output by"
     )  # fmt: skip
     others = f"{whom[0].upper()}{whom[1:]}" + (
         ", whatever they believe of independent records" if whom == ANYBODY else ""

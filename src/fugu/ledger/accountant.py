@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -88,6 +88,13 @@ class Terms:
             check_widths(self.prior)
             if self.budget.pure or not (self.budget.renyi or self.budget.delta):  # no release can be held against it
                 raise refused(self.prior)
+
+    @cached_property
+    def to_tell(self) -> Terms:
+        """The same for statements: what was granted is granted."""
+        terms = replace(self, told=True)
+        object.__setattr__(terms, "worth", self.worth)
+        return terms
 
     @cached_property
     def tied(self) -> bool:

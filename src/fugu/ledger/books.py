@@ -445,7 +445,7 @@ def _account(own: Standing, requests: list[Entry]) -> Account:
     charged = [entry for entry in requests if entry.state in CHARGED]
     worth, spent, why = charged[-1].worth if charged and tied else None, None, ""
     try:
-        spent = total(own.charges, Terms(own.budget, None, own.known.entries, told=tied))  # granted is granted
+        spent = total(own.charges, Terms(own.budget, None, own.known.entries, told=True))  # granted is granted
         if not tied or not own.charges or own.by_law or spent == Pure(0):
             worth = spent
     except NotProvable as error:

@@ -103,8 +103,8 @@ class Keyed:
         return found
 
 
-COLUMN = "its column"
-"""How the words for the mark of a column begin."""
+COLUMN, ROWS = "its column", "its rows are the same"
+"""How the words for the mark of a column begin, and those for the mark of all rows."""
 Recognised = str | Marks | Mapping[str, object] | FrameLike | Sequence[object] | NDArray[np.generic]
 """The data itself (a dict of columns, a frame, one column), what `fingerprints` makes of it, or a SHA-256."""
 
@@ -146,7 +146,7 @@ def earlier_marks(columns: Mapping[str, Any]) -> dict[str, str]:
             arrays[name] = Column.of(name, column).array()
             found[_column(arrays[name])] = f"{COLUMN} {name!r} is the same"
     if len(arrays) == len(columns):
-        found[fingerprint(arrays)] = "its rows are the same"
+        found[fingerprint(arrays)] = ROWS
     return found
 
 
@@ -275,7 +275,7 @@ class Gathered:
     def marks(self, persons: People | None, earlier: Callable[[], Mapping[str, str]]) -> Marks:
         """The marks of all rows so far; `persons`: who is in them."""
         rows = rows_digest(self.rows)
-        named = {} if rows is None else {rows: "its rows are the same"}
+        named = {} if rows is None else {rows: ROWS}
         named |= {
             digest: f"{COLUMN} {name!r} is the same" if name else "it is the same"
             for name, digest in self.wide().items()

@@ -412,7 +412,7 @@ class Ledger:
         is about independent records, adds to what the file says that the others are worth."""
         if self._terms.prior is None and own.known.prior is not None:
             return own.promise(new)
-        return accountant.total([*own.charges, *new], self._terms)
+        return accountant.total([*own.charges, *new], self._terms if new else self._terms.to_tell)
 
     def _finish(self, request: str, state: str, value: str | None, note: str = "") -> str | None:
         """Settle or fail a request that is not settled; a settled one keeps the value it has. The value it then has."""

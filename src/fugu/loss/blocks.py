@@ -51,9 +51,9 @@ _CELLS = 4_000_000
 """Most entries of one table: (block, atom)."""
 _CHUNK = 1 << 16
 _MOST = 40_000_000
-"""Most (block, atom) products of one sum in two dimensions; a block weighs as much as so many atoms more, and in more
-dimensions, where splitting gains less, there are fewer."""
-_OVERHEAD = 16
+"""Most (block, atom) products of one sum in two or three dimensions; in more, where splitting gains less, fewer."""
+_OVERHEAD = 4
+"""For each dimension a block weighs as much as so many atoms more."""
 _PLANNED = 2_000
 """Most points for which a plan is made."""
 _LONGEST = 1 << 18
@@ -220,7 +220,7 @@ class _Box:
         """The sum over all outputs of the box: at every level the narrowest brackets are kept, the others split. `room`
         says how much may stay open; blocks that are `far` count for nothing where their masses are lost."""
         d, high, low, level = len(self.sides), 0.0, 0.0, self.top
-        most = _MOST // ((len(self.points) + _OVERHEAD * d) * max(1, d - 1))
+        most = _MOST // ((len(self.points) + _OVERHEAD * d) * (1 if d < 4 else d * d))
         firsts = np.meshgrid(*(np.arange(-(-s >> level)) for s in self.sides), indexing="ij")
         blocks, halves = np.stack(firsts, axis=-1).reshape(-1, d), np.array(list(itertools.product((0, 1), repeat=d)))
         while True:

@@ -127,15 +127,15 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
         return found
 
     def divergence(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction) -> list[PairLoss]:
-        """D_alpha of every pair: the sum over blocks of outputs; where that is not narrow, the least of it and of what
+        """D_alpha of every pair: the sum over blocks of outputs, to the last digits; or the least of it and of what
         couplings imply; at most that of the laws without noise."""
         require_exact(item)
-        found, narrow = [], True
+        found, sharp = [], True
         for (pair, label), bare in zip(item.different, bare_divergences(item, alpha), strict=True):
             sums = Bracket(bare, bare) if noise.scale == 0 else block_divergence(item, pair, noise, alpha)
             found.append(PairLoss(label, min(bare, sums.high), pair))
-            narrow &= sums.narrow or noise.scale == 0
-        return found if narrow else _least(found, self.coupled_divergence(item, noise, alpha))
+            sharp &= noise.scale == 0 or sums.high <= sums.low * (1 + 1e-9)
+        return found if sharp else _least(found, self.coupled_divergence(item, noise, alpha))
 
     def coupled_divergence(self, item: Family, noise: Laplace | Gaussian, alpha: Fraction) -> list[PairLoss]:
         """The least of R_alpha(noise, W_inf), the expected cost of a plan (joint convexity), and for Laplace noise what
@@ -171,7 +171,7 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
                 return max(bare)
             sums = [block(pair) for pair, _ in item.different]
             known = max(min(one.low if one.low > goal else one.high, own) for one, own in zip(sums, bare, strict=True))
-            if known > goal and laplace and few <= LARGEST and not all(one.narrow for one in sums):
+            if known > goal and laplace and few <= LARGEST:
                 return min(known, implied(min(fast_vector_pure(item, steps), _LARGE)))
             return known
 
@@ -194,7 +194,7 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
 
     def resolution(self, ask: Ask) -> float:
         """Of sums over blocks what is well below their own width."""
-        return super().resolution(ask) if isinstance(ask, Ratio) and ask.pure else 1e-5
+        return super().resolution(ask) if isinstance(ask, Ratio) and ask.pure else 1e-6
 
     def start(self, item: Family, ask: Ask) -> tuple[float, float]:
         """What a shift by the whole range needs, for ratios one by W_inf; Laplace noise of range / epsilon suffices."""
@@ -212,7 +212,7 @@ class SpaceLeakage(Leakage[Family, Laplace | Gaussian]):
             sure = float_up(Fraction(length) / ask.epsilon) if ask.epsilon else sure
         else:
             high = length / gaussian_mu(ask.epsilon, ask.target)
-        high *= 1 + 1e-6
+        high = 1.01 * high + 1  # a lattice asks for a little more, and brackets have a width
         if self.guess(item, high, ask) > ask.target:
             raise NotProvable("the outputs are too many for sums over blocks of them")
         return high, sure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -170,11 +169,9 @@ def consistent(
         for places, wanted in parts:
             own = [n * each + place for place in places]
             asked = wanted if wanted is not None else size if total else None
-            moved = nearest([Fraction(found[k].noised) for k in own], asked, nonnegative)
+            moved = nearest([Fraction(found[k].value) for k in own], asked, nonnegative)
             for k, value in zip(own, moved, strict=True):
-                most = size if asked is None else asked  # of a count that may be negative nothing is cut
-                ends = (0.0, float(most)) if nonnegative else (-math.inf, math.inf)
-                found[k] = found[k].moved(float(value), *ends)
+                found[k] = _placed(found[k], float(value), size if asked is None else asked, nonnegative)
     return tuple(found)
 
 
@@ -223,6 +220,12 @@ def _blocks(axes: Axes, margins: Margins, size: int) -> list[tuple[list[int], in
     shape = tuple(len(found) for _, found in axes)
     along = np.moveaxis(places.reshape(shape), axis, 0)
     return [(along[k].reshape(-1).tolist(), stated[label]) for k, label in enumerate(labels)]
+
+
+def _placed(cell: Cell, value: float, most: int, nonnegative: bool) -> Cell:
+    """The interval of the noised count, cut to what is possible and widened to hold the value: as sure as before."""
+    low, high = (max(cell.low, 0.0), min(cell.high, float(most))) if nonnegative else (cell.low, cell.high)
+    return replace(cell, value=value, low=min(low, value), high=max(high, value))
 
 
 # The one place where rows meet noise. What records contribute adds up (`contributed`), so it is counted where they are;
@@ -321,6 +324,8 @@ class Contributions:
 def counted(asked: PricedQuestion, private: Private, grouping: Grouping) -> Codes:
     """The numbers before noise of each group, of an open table: they are for `draw`, and nothing else looks at them."""
     assert grouping.at is not None  # the private table was looked at
+    if float(len(private)) * max(feature.top for feature in asked.features) >= _WHOLE:  # both are public
+        raise UsageError("sums of so many rows may be beyond the numbers that noise is added to; give a wider step")
     tally = Contributions(tuple(asked.features), asked.facts.summed, grouping.by, grouping.field)
     numbers = np.zeros((len(grouping.names), _width(asked.features, asked.facts.summed)), dtype=np.int64)
     place = {name: k for k, name in enumerate(grouping.names)}
@@ -335,13 +340,8 @@ def answered(asked: PricedQuestion, numbers: Codes, names: Sequence[str]) -> dic
 
 
 def cells_of(asked: PricedQuestion, drawn: Mapping[str, Sequence[Any]], rows: Mapping[str, int]) -> tuple[Cell, ...]:
-    """The released numbers with their intervals, none beyond what is possible; post-processing of what was drawn, and
-    of public sizes."""
-    return tuple(
-        cell.possible(*asked.facts.ends(asked.features, rows[group]))
-        for group, numbers in drawn.items()
-        for cell in asked.cells(group, numbers, rows[group])
-    )
+    """The released numbers with their intervals; post-processing of what was drawn, and of public sizes."""
+    return tuple(cell for group, numbers in drawn.items() for cell in asked.cells(group, numbers, rows[group]))
 
 
 @final

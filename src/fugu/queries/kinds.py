@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -34,6 +34,7 @@ from fugu.queries.features import (
     Placed,
     SquaredFeature,
     axis_of,
+    fine_range,
     placed_by,
     reference_range,
     require_numbers,
@@ -72,10 +73,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Cell:
-    """One released number: its group, its value, and an interval for it that holds with 95 %.
-
-    `noised`: the number as it was drawn, whose noise has no bias, for sums over many cells; `value` is the nearest to
-    it that is possible."""
+    """One released number: its group, its value, and an interval for it that holds with 95 %."""
 
     group: str
     cell: str
@@ -83,21 +81,6 @@ class Cell:
     low: float
     high: float
     scale: float
-    noised: float = math.nan
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.noised):
-            object.__setattr__(self, "noised", self.value)
-
-    def moved(self, value: float, low: float, high: float) -> Cell:
-        """Another value from `low` to `high`, between which the truth is; the interval cut to that and widened to hold
-        the value, so that it holds in every case in which it did."""
-        return replace(self, value=value, low=min(max(self.low, low), value), high=max(min(self.high, high), value))
-
-    def possible(self, low: float, high: float) -> Cell:
-        """With the nearest value from `low` to `high`, between which the truth is: never farther from it than before,
-        whatever it is."""
-        return self if math.isnan(self.low) else self.moved(min(max(self.value, low), high), low, high)
 
 
 class StatisticKind(ABC):
@@ -135,13 +118,6 @@ class StatisticKind(ABC):
         """What goes out of a group, from what was drawn for it and its public number of rows."""
         first, rate = asked.features[0], asked.rates[group][0]
         return feature_cells(first, group, drawn, rows, self.divided, half_width(rate), float(first.step) / float(rate))
-
-    def ends(self, features: Sequence[Feature], rows: int) -> tuple[float, float]:
-        """The least and the largest number that so many records can have."""
-        if not self.summed:
-            return 0.0, float(rows)
-        first, share = features[0], rows if self.divided else 1
-        return first.total(0, rows) / share, first.total(first.top * rows, rows) / share
 
     def utilities(self, asked: NoisedQuestion, counts: NDArray[np.int64]) -> list[Fraction]:
         """What a choice is made by, from the counts of all cells; one record moves each by at most 1."""
@@ -211,10 +187,6 @@ class Variance(StatisticKind):
         low, high = moment - two - (abs(mean) + one) ** 2, moment + two - max(abs(mean) - one, 0.0) ** 2
         unit = float(squared.coded.step) ** 2
         return [Cell(group, "", (moment - mean**2) * unit, low * unit, high * unit, unit / float(rates[1]) / rows)]
-
-    def ends(self, features: Sequence[Feature], rows: int) -> tuple[float, float]:
-        """Half of the records at each end of the range have the largest variance (Popoviciu 1935)."""
-        return 0.0, (features[0].top * float(features[0].step)) ** 2 / 4
 
     def unit(self, asked: NoisedQuestion, rows: int) -> float:
         squared = asked.features[-1]
@@ -345,7 +317,10 @@ def coding(question: StatisticQuestion, schema: Schema, reference: Table, option
     if width is not None and width <= 0:
         raise UsageError(f"step must be a finite number above 0, got {brief(step)}")
     if bounds is None:
-        low, high, width = reference_range(schema, reference, column, width)
+        if width is None:
+            low, high, width = fine_range(schema, reference, column, question.kind == QUANTILE)
+        else:
+            low, high, width = reference_range(schema, reference, column, width)
     else:
         try:
             low, high = map(as_fraction, () if isinstance(bounds, str | Mapping) else bounds)

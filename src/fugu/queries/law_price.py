@@ -37,6 +37,7 @@ from fugu.documents.sentences import (
     SIZES,
     TOTALS,
     UNPROTECTED,
+    one_row,
 )
 from fugu.errors import (
     BadBudget,
@@ -291,7 +292,7 @@ class LawPrice:
             told |= {"averaged": self.question.facts.divided}
         none = (UNPROTECTED + ", ".join(self.skipped),) if self.skipped else ()
         apart = PRIVATE_NUMBERS if self.public_prior else APART
-        stated = (INDEPENDENT_RECORDS, SIZES, apart, *none, *self._ranged(feature))
+        stated = (INDEPENDENT_RECORDS, SIZES, one_row(self.unit), apart, *none, *self._ranged(feature))
         return stated, frozen(told), frozen(self.reading.to_json())
 
     def groups_of(self, private: Private | None, rows: int) -> Grouping:

@@ -23,11 +23,11 @@ from fugu.data.secrets import OF_NUMBERS, rules
 from fugu.documents.document import Check, NotChecked, Outcome, Proved, Stated, canonical_json, no_laws
 from fugu.documents.promises import Promising
 from fugu.documents.reading import proving, reading
-from fugu.documents.sentences import APART, UNPROTECTED, Told, ranges_said
+from fugu.documents.sentences import APART, UNPROTECTED, Told, one_row, ranges_said
 from fugu.errors import CertificateError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
-from fugu.guarantee.composition import both
+from fugu.guarantee.composition import both, weaknesses
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
 from fugu.numbers.exact import Real, as_fraction, float_up, read_number
@@ -111,7 +111,7 @@ class RecordsCertificate(Promising):
                 "questions": [asked.stated(asked.each_charge(known)) for asked in questions],
                 "types": [kind.to_json() for kind in types], "loads": priced,
                 "laws": [law.to_json() for law in laws], "proofs": steps,
-                "assumptions": [*ASSUMPTIONS, *lines, *ranged, APART],
+                "assumptions": [*ASSUMPTIONS, one_row(unit), *lines, *ranged, APART],
             }
         )  # fmt: skip
 
@@ -181,6 +181,10 @@ class RecordsCertificate(Promising):
     @property
     def rows(self) -> int:
         return sum(kind.rows for kind in self.types)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Why the budget protects hardly anybody, if so."""
+        return weaknesses(self.budget, self.rows)
 
     @property
     def composes(self) -> bool:
@@ -349,7 +353,9 @@ class RecordsCertificate(Promising):
 
     def _check_assumptions(self) -> None:
         left_out = [UNPROTECTED + ", ".join(self["skipped"])] if self["skipped"] else []
-        left_out += [APART] if "publisher" in self.body else []  # versions before said less of the reference
+        left_out += (
+            [APART, one_row(self["unit"])] if "publisher" in self.body else []
+        )  # versions before said less of the reference
         if missing := set(ASSUMPTIONS).union(left_out) - set(self["assumptions"]):
             raise CertificateError(
                 f"the certificate leaves out assumptions that its proof needs: {brief(min(missing))}"
@@ -379,7 +385,7 @@ class RecordsCertificate(Promising):
 
     def own_lines(self) -> list[str]:
         """The assumptions beside those that every such document states, and what is said of the reference."""
-        follow = {*ASSUMPTIONS, UNPROTECTED + ", ".join(self["skipped"])} - {REFERENCE}
+        follow = {*ASSUMPTIONS, one_row(self["unit"]), UNPROTECTED + ", ".join(self["skipped"])} - {REFERENCE}
         return [line for line in self["assumptions"] if line not in follow]
 
     def told(self) -> Told:

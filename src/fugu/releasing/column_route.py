@@ -13,7 +13,7 @@ from fugu.calibration.channel import Asked
 from fugu.calibration.comparison import called
 from fugu.data.frame import TableLike
 from fugu.data.secrets import cut_cells
-from fugu.data.uses import misfits
+from fugu.data.uses import misfits, several_rows
 from fugu.documents.promises import warnings_of
 from fugu.errors import BadTable, UsageError
 from fugu.files import file_name
@@ -213,7 +213,12 @@ def release_column(dispatch: Dispatch) -> Forecast:
         weak: tuple[str, ...] = ()
         if known is not None and scenario.schema is not None:
             unfit = misfits(known, scenario.schema, {"publish": [publish]})
-            weak = (*scenario.report.few, *unfit, *cut_cells(known, scenario.schema, {publish: None}))
+            weak = (
+                *several_rows(known, question.unit, (publish,)),
+                *scenario.report.few,
+                *unfit,
+                *cut_cells(known, scenario.schema, {publish: None}),
+            )
         audit = dispatch.sign(going, remarks=weak)
         usable = judged(mechanism, scenario, rows.number) if dry_run else None
     dispatch.say_closing()

@@ -15,7 +15,7 @@ from typing import Any
 
 import fugu
 from fugu.checking import checked
-from fugu.checking.check import OUTSIDE, OWNER, Check
+from fugu.checking.check import OUTSIDE, OWNER, Check, require_public
 from fugu.data import Schema, Table
 from fugu.data.layout import PLAIN
 from fugu.data.private import Private
@@ -386,6 +386,8 @@ def dispatched(
     if question.kind == STATISTICS and question.publish is not None:
         _ = question.published  # refused, and says why
     question.refuse()
+    if account is not None and dispatch.known is not None and not question.public_reference:
+        require_public(dispatch.known, account.ledger)
     route, why = str(question.kind), ""
     if question.kind == STATISTICS:
         _ = question.secret  # before the route is chosen

@@ -23,7 +23,7 @@ from fugu.queries.property_release import (
 )
 from fugu.queries.statistic import split
 from fugu.releasing import options
-from fugu.releasing.blocks import Block, Listing, Text
+from fugu.releasing.blocks import CAUTION, Block, Listing, Text, sentences
 from fugu.releasing.dispatch import CLOSES, Dispatch, DryRun
 from fugu.releasing.outcome import Forecast
 from fugu.utility.usable import RowsFor, Usable
@@ -155,3 +155,4 @@ def _told(known: PropertyQuestion, certificate: Certificate) -> Iterator[Block]:
     if taken := [name for name in known.bounds if name not in given]:
         yield Text(f"clipped to the range of the reference: {', '.join(taken)}; give --bounds to declare others")
     yield Text("assumptions: {}", formal="; ".join(certificate.assumptions))
+    yield from sentences(certificate.warnings, CAUTION)

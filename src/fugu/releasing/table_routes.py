@@ -12,7 +12,8 @@ from typing import Any, cast
 
 import fugu
 from fugu.data.secrets import cut_cells, few_rows
-from fugu.data.uses import misfits
+from fugu.data.uses import misfits, several_rows
+from fugu.documents.sentences import one_row
 from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact
@@ -23,6 +24,7 @@ from fugu.numbers.text import number
 from fugu.publication.files import Outgoing
 from fugu.publication.releasing import ReleaseAccount
 from fugu.queries.answer import COLUMNS, Answer, columns_of
+from fugu.queries.features import coarse_said
 from fugu.queries.kinds import Cell
 from fugu.queries.law_price import LawNoise, LawPrice
 from fugu.queries.records_certificate import RecordsCertificate
@@ -90,7 +92,8 @@ def release_records(dispatch: Dispatch) -> Forecast:
     shown = dict(zip(COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
     summary = {
         "plan": plan, "route": RECORDS, "answers": [answer.to_json() for answer in answers],
-        "implausible": list(remarks), "warnings": list(weak), **_figures(certificate, usable, account),
+        "implausible": list(remarks), "warnings": [*weak, *certificate.warnings()],
+        **_figures(certificate, usable, account),
         "ledger": None if payer is None else payer.entry(), "left": float(session.remaining().epsilon),
     }  # fmt: skip
     exactly = (answer.question for answer in answers if answer.public)
@@ -121,7 +124,7 @@ def _rehearsed(
     public = [question for question in plan if question.sized]
     summary = {
         "plan": list(map(str, plan)), "route": RECORDS, "questions": told, "public": list(map(str, public)),
-        "warnings": list(weak), **_figures(certificate, rehearsed.usable),
+        "warnings": [*weak, *certificate.warnings()], **_figures(certificate, rehearsed.usable),
     }  # fmt: skip
     head = ("question", "noise", "groups", "price")
     rows = [(x["query"], x["words"], str(x["groups"]), f"{float(read_number(x['own'])):.4g}") for x in told]
@@ -216,13 +219,14 @@ def _told(
     yield usable
     told = _figures(certificate, usable, account)
     yield from sentences(told["rules"])
+    yield Text(f"assumed: {one_row(certificate['unit'])}")
     budget = certificate.budget if account is None else account.budget  # with its delta, if it has one
     left = _left(told["left"], budget.epsilon, promise(budget))
     if certificate.cap is not None:
         rest = float(certificate.cap - certificate.any_belief)
         left += f"; against anybody {_left(rest, certificate.cap, promise(certificate.cap))}"
     yield Text(f"left: {left}")
-    yield from sentences(told["exact"], CAUTION)
+    yield from sentences((*certificate.warnings(), *told["exact"]), CAUTION)
 
 
 def _left(rest: float, whole: Real, of: str) -> str:
@@ -254,7 +258,10 @@ def release_query(dispatch: Dispatch) -> Forecast:
             few = few_rows({secret: int(mask.sum()) for secret, mask in believed.masks.items()})
             bounds = dict.fromkeys(believed.question.columns, believed.options.bounds)
             unfit = misfits(dispatch.known, believed.reading, {"query": bounds, "by": [plan.by]})
-            weak = (*few, *unfit, *cut_cells(dispatch.known, believed.reading, bounds))
+            people = several_rows(dispatch.known, question.unit, (*bounds, plan.by))
+            cut = cut_cells(dispatch.known, believed.reading, bounds)
+            told = str(plan), believed.feature, believed.reading, believed.cells
+            weak = (*people, *few, *unfit, *cut, *(coarse_said(*told) if believed.options.bins is None else ()))
         rows = RowsFor(question.rows, len(believed.known), own=believed.public_prior)
         if dispatch.rehearses:
             dry = DryRun.of(rows, (*believed.question.columns, question.unit), plan.by)
@@ -290,7 +297,7 @@ def release_query(dispatch: Dispatch) -> Forecast:
     said: tuple[Block, ...] = (
         _numbers(prepared, cells),
         usable,
-        *sentences(summary["rules"]),
+        *sentences((*summary["rules"], f"assumed: {one_row(question.unit)}")),
         *sentences(warned, CAUTION),
     )
     return dispatch.published(going, columns_of(cells), summary, said, audit, remarks=(*weak, *remarks))
@@ -346,7 +353,8 @@ def _forecast(
     said = _said(dispatch, plan, rehearsed, weak, usable)
     shown: tuple[Block, ...] = (
         usable, Text(f"noise scale of each group: {scales}"),
-        *sentences(said["rules"]), *sentences((*rehearsed.exact, *rehearsed.warnings, *weak), CAUTION),
+        *sentences((*said["rules"], f"assumed: {one_row(dispatch.question.unit)}")),
+        *sentences((*rehearsed.exact, *rehearsed.warnings, *weak), CAUTION),
     )  # fmt: skip
     return dry.forecast({**said, "scales": scales}, shown, rehearsed.certificates, usable)
 

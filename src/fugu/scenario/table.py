@@ -18,7 +18,7 @@ from fugu.data.frame import TableLike
 from fugu.data.moments import days_text
 from fugu.data.secrets import Protect, ProtectLike, Secrets, few_rows, read_protect
 from fugu.documents.confidence import meaning
-from fugu.documents.sentences import APART, INDEPENDENT, PRIVATE_NUMBERS
+from fugu.documents.sentences import APART, INDEPENDENT, PRIVATE_NUMBERS, one_row
 from fugu.errors import (
     BadLaw,
     BadTable,
@@ -304,7 +304,7 @@ def _assumptions(
         INDEPENDENT,
         f"beliefs: {believed} of {query.publish} in the reference given each secret of {spec.text}",
         PRIVATE_NUMBERS if public_prior else APART,
-        "one row is one person" if unit is None else f"unit: {unit}, one row each",
+        one_row(unit),
     ]
     if query.nominal:
         found.append(f"the categories of {query.publish} have no order, and are declared: none is left out")

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from fugu.data import Schema
 from fugu.data.frame import TableLike
+from fugu.data.private import numbers
 from fugu.data.secrets import ProtectLike, cut_cells, few_rows
-from fugu.data.uses import misfits
+from fugu.data.uses import misfits, several_rows
 from fugu.documents.document import canonical_json
 from fugu.documents.parts import published_unit
 from fugu.documents.reading import reading
@@ -29,7 +30,7 @@ from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
 from fugu.queries.answer import SessionAnswer
-from fugu.queries.features import Feature, Placed, check_ranges
+from fugu.queries.features import Coded, Feature, Placed, check_ranges, coarse_said, moved_by_rounding
 from fugu.queries.kinds import FLIP, LAPLACE, QUANTILE, Cell, Options
 from fugu.queries.law_price import LawPrice
 from fugu.queries.quantile_interval import by_chance, reach_of
@@ -108,6 +109,10 @@ def _counts(law: StatedLaw) -> Counter[tuple[object, ...]]:
 # Which published answers of a session lie far from what its reference makes plausible; all of it is public.
 
 
+_LITTLE: Final = 0.05
+"""Rounding that is less than this share of the noise is not worth a word."""
+_COARSE: Final = ("sum", "mean", "histogram")
+_EXACTLY: Final = 1e-9
 _MOST: Final = 200
 """Numbers of one answer, or groups over all questions, that are looked at."""
 
@@ -136,15 +141,21 @@ def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) 
     belief = session._belief
     bounds: dict[str, tuple[Real, Real] | None] = {}
     groups: list[str | None] = []
+    coarse: tuple[str, ...] = ()
     for asked in questions:
         parsed = StatisticQuestion.parse(str(asked["query"]))
         groups.append(parsed.by)
         for name in parsed.columns:
             bounds[name] = cast("tuple[Real, Real] | None", asked.get("bounds"))
+        if parsed.kind in _COARSE and asked.get("bins") is None:
+            options = Options(bounds[parsed.columns[0]], cast("Real | None", asked.get("step")), None, None)
+            feature = plan_of(parsed, belief.reading, belief.table, options).features[0]
+            coarse += coarse_said(str(parsed), feature, belief.reading, belief.table)
     known = belief.groups.reference
     few = few_rows({secret: int(mask.sum()) for secret, mask in belief.masks.items()})
     unfit = misfits(known, belief.reading, {"query": bounds, "by": groups})
-    return (*few, *unfit, *cut_cells(known, belief.reading, bounds))
+    people = several_rows(known, belief.unit, (*bounds, *groups))
+    return (*people, *few, *unfit, *cut_cells(known, belief.reading, bounds), *coarse)
 
 
 def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str, cell: str) -> Ends | None:
@@ -219,6 +230,7 @@ def usable_of_records(
                 asked,
                 {group: rows_in(certificate, asked.by, group) for group in islice(asked.rates, _MOST)},
                 partial(law, asked),
+                rounded_by(asked, reference),
             )
             for asked in questions
         )
@@ -239,7 +251,7 @@ def usable_of_question(asked: NoisedQuestion, sizes: Mapping[str, int], laws: Ty
     record, fitted on the reference."""
     wider = set[str]()
     law = partial(_law_in, asked, laws, wider)
-    figures = tuple(islice(statistics(asked, dict(islice(sizes.items(), _MOST)), law), _MOST))
+    figures = tuple(islice(statistics(asked, dict(islice(sizes.items(), _MOST)), law, rounded_by(asked, laws)), _MOST))
     return Usable(figures, BASIS + (OVER_ALL if wider else ""), why="" if figures else _CHOSEN)
 
 
@@ -255,6 +267,7 @@ def with_intervals(
             return cell
         above, below = reach_of(asked, cell.group, rows, law)
         first, last = (asked.features[0].number(code) for code in (0, asked.features[0].top))
+        above, below = above + rounded_by(asked, laws), below + rounded_by(asked, laws)
         return replace(cell, low=max(cell.value - above, first), high=min(cell.value + below, last))
 
     return tuple(map(shown, cells))
@@ -316,8 +329,27 @@ def _named(asked: NoisedQuestion, group: str) -> str:
     return asked.query if asked.by is None else f"{asked.query}, {group}"
 
 
-def statistics(asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[str], OneRecord]) -> Iterator[Figures]:
-    """The figures of one question, group by group.
+def rounded_by(asked: NoisedQuestion, reference: TypeLaws | None) -> float:
+    """How far rounding to the step moves one record's share of a mean or a sum on the reference; of a quantile half a
+    step, the most that it moves one within the bounds. 0 where the reference has no number between two steps, or is not
+    at hand."""
+    first = asked.features[0]
+    if not isinstance(first, Coded) or len(asked.features) > 1 or reference is None:
+        return 0.0
+    if not len(reference.table) or not reference.models(first):
+        return 0.0
+    values = numbers(reference.reading, reference.table, first.column)
+    if asked.kind != QUANTILE:
+        return moved_by_rounding(first, values)
+    inside = values[(values >= float(first.low)) & (values <= first.number(first.top))]
+    off = np.abs(float(first.low) + float(first.step) * first.codes(inside) - inside)
+    return float(first.step) / 2 if off.max(initial=0.0) > _EXACTLY * float(first.step) else 0.0
+
+
+def statistics(
+    asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[str], OneRecord], moved: float = 0.0
+) -> Iterator[Figures]:
+    """The figures of one question, group by group. `moved`: as `rounded_by` says it.
 
     `asked`: the question with its noise. `sizes`: how many records each group has. `law`: the codes of one record of a
     group and their shares, or None where nothing is believed of it."""
@@ -326,7 +358,7 @@ def statistics(asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[s
         for group, rows in sizes.items():
             if (one := law(group)) is not None and rows:
                 half, seen = max(reach_of(asked, group, rows, one)), by_chance(asked, rows, one)
-                yield statistic(_named(asked, group), asked.query, rows, half, None, *seen, None)
+                yield statistic(_named(asked, group), asked.query, rows, half, None, *seen, None, moved=moved)
     if asked.law != LAPLACE or len(asked.features) > 1:
         return
     for group, rows in sizes.items():
@@ -341,7 +373,10 @@ def statistics(asked: NoisedQuestion, sizes: Mapping[str, int], law: Callable[[s
             variance = float(shares @ (codes - centre) ** 2)
             value, chance = low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
         half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
-        yield statistic(_named(asked, group), asked.query, rows, half, error, value, chance, None)
+        times = 1 if asked.facts.divided else rows
+        little = abs(moved * times) < _LITTLE * half
+        beside = 0.0 if little else moved * times
+        yield statistic(_named(asked, group), asked.query, rows, half, error, value, chance, None, moved=beside)
 
 
 def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:

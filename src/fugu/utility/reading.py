@@ -43,6 +43,7 @@ from fugu.utility.usable import (
     categories,
     column,
     coordinate,
+    in_range,
     rows_for,
     short,
     statistic,
@@ -56,6 +57,7 @@ _MOST = 8
 """Coordinates of a vector that are listed."""
 COUNTED = "the rows of the reference"
 MEAN = "the mean of the stated beliefs"
+RANGES = "beside the declared range, since the beliefs do not say how values vary"
 UNKNOWN = "the beliefs say how far a value may move, and not how values vary: the noise stands beside nothing"
 _ANALYSIS = "the noise is for analysis only: nothing is published with it"
 _MOST_POINTS = 4_000_000
@@ -105,7 +107,9 @@ def usable_of(certificate: Certificate, rows: int | None = None) -> Usable:
         try:
             figures, basis = read(certificate, rows)
         except NotProvable as reason:
-            return Usable((), "", why=str(reason))
+            figures, basis = _against_ranges(certificate), RANGES
+            if not figures:
+                return Usable((), "", why=str(reason))
     (first, *others), epsilon, ordinary = figures, float(certificate.budget.epsilon), None
     if not others and first.kind == COLUMN and not certificate.budget.renyi and 0 < epsilon < math.inf:
         width = first.high - first.low  # local differential privacy of a bounded column: range / epsilon
@@ -141,6 +145,18 @@ def _statistic(certificate: Certificate) -> Figures:
     return statistic(
         str(stated.get("group", "")), str(stated.get("query", "")), rows, half, error, value, chance, ordinary
     )
+
+
+def _against_ranges(certificate: Certificate) -> tuple[Figures, ...]:
+    """The noise of each number of a property beside the ends that were declared for it; nothing where one has none."""
+    stated: Any = certificate.body.get("property") or {}
+    limits, d = stated.get("limits") or [None], certificate.dimension
+    if None in limits or len(limits) != d or not certificate.noise.released:
+        return ()
+    halves = certificate.noise.each_quantile(LEVEL, d)
+    ends = ([float(read_number(end)) for end in pair] for pair in limits)
+    each = zip(map(str, stated["statistics"]), ends, halves, strict=True)
+    return tuple(in_range(name, low, high, half) for name, (low, high), half in each)
 
 
 def _coordinates(certificate: Certificate) -> tuple[Figures, ...]:

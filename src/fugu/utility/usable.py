@@ -176,6 +176,7 @@ def percent(x: float) -> str:
 def statistic(
     name: str, query: str, rows: int, half: float, error: float | None, value: float | None, chance: float | None,
     ordinary: float | None, of: str = RECORDS, counts: tuple[int, float, float] | None = None,
+    moved: float = 0.0,
 ) -> Figures:  # fmt: skip
     """A count, sum or mean of a group of `rows` records, or of whatever else it is `of`.
 
@@ -183,19 +184,21 @@ def statistic(
     choice. `value`: what the beliefs (after a release: the published number) say of it; `relative`: half / |value|.
     `chance`: how far 95 % of groups of that size lie from the believed value by chance alone; `ordinary`: the half
     width that differential privacy at the same epsilon would need, without beliefs. None where it is not known.
-    `counts`: of entries in cells, which `half` holds all together and of which `value` is an even share: how many the
+    `moved`: by how much rounding and clipping moves it beside the noise, as measured on the reference. `counts`: of
+    entries in cells, which `half` holds all together and of which `value` is an even share: how many the
     beliefs allow, the largest that they expect, and the spread.
 
     The rule, in order: no error is exact; within 5 % of the value, or within what chance moves a group of that size,
     usable; within 25 %, rough; else mostly noise."""
-    relative = None if not value else half / abs(value)
+    reach = half + abs(moved)
+    relative = None if not value else reach / abs(value)
     numbers = {"name": name, "query": query, "rows": rows, "half": half, "error": error, "value": value,
                "chance": chance, "ordinary": ordinary, **dict(zip(_CELLS, counts or (), strict=False)),
-               "relative": relative}  # fmt: skip
+               "relative": relative, **({"moved": moved} if moved else {})}  # fmt: skip
     grade = NOISE if relative is None else _graded(relative)
     if error == 0:
         grade = EXACT
-    elif chance is not None and half <= chance:
+    elif chance is not None and reach <= chance:
         grade = USABLE
     elif value is None:
         grade = UNKNOWN
@@ -204,8 +207,10 @@ def statistic(
         part = f"{percent(relative)} of" if relative <= 2 else f"{float(f'{relative:.2g}'):,.12g} times"
     if chance is not None:
         by_chance = f"; chance alone moves a group of {rows:,} by ±{short(chance)}"
-    within = f"±{short(half)}" + (f", {part} the value" if part else "")
-    if half == 0:  # a share of the value would say nothing, least of all where the value is near 0
+    within = f"±{short(reach)}" + (f", {part} the value" if part else "")
+    if moved:
+        by_chance = f", of which ±{short(abs(moved))} is rounding, as on the reference{by_chance}"
+    if reach == 0:  # a share of the value would say nothing, least of all where the value is near 0
         within = "nothing is added in 95 % of all draws or more"
     verdict = f"{_WORDS.get(grade, grade)}: {within}{by_chance}"
     if grade in (EXACT, UNKNOWN):
@@ -219,6 +224,8 @@ def statistic(
     if ordinary is not None and half > 0:
         more = f", {short(ordinary / half)} times as much" if ordinary / half > 1.005 else ", no more"
         lines.append(("ordinary differential privacy", f"would need ±{short(ordinary)}{more}"))
+    if moved:
+        lines.append(("rounding and clipping", f"moves it by {short(moved)} on the reference, beside the noise"))
     if counts is not None:
         text = f"{counts[0]} of them are expected, at most {short(counts[1])} each, spread {short(counts[2])}"
         lines.append(("the counts themselves", text))
@@ -259,6 +266,17 @@ def coordinate(name: str, spread: float, noise: float, half: float) -> Figures:
     if noise == 0:
         return Figures("coordinate", told, EXACT, "exact: nothing is added", lines, noise)
     return Figures("coordinate", told, grade, f"{_WORDS[grade]}: {beside}", lines, noise)
+
+
+def in_range(name: str, low: float, high: float, half: float) -> Figures:
+    """One number of which only the ends are known, `low` to `high`: 95 % of errors are within ±half. Graded as a
+    statistic is, by the share of the range that is missed: a value of which nothing is known lies anywhere in it."""
+    numbers = dict(locals())
+    relative = half / (high - low) if high > low else math.inf
+    grade = EXACT if half == 0 else _graded(relative)
+    text = f"±{short(half)}, {percent(relative)} of its range from {short(low)} to {short(high)}"
+    verdict = "exact: nothing is added" if half == 0 else f"{_WORDS[grade]}: {text}"
+    return Figures("range", {**numbers, "relative": relative}, grade, verdict, ((name, text),), half)
 
 
 OWN_TABLE = (

@@ -155,7 +155,11 @@ def _fresh(
     soft = softly(problem, distances, limits, before)
     if soft.done(limits):
         return soft
-    return min(_rounds(problem, distances, soft.h, soft.edges, limits), soft, key=lambda f: f.high)
+    best = min(_rounds(problem, distances, soft.h, soft.edges, limits), soft, key=lambda f: f.high)
+    if best.poor(limits):  # the program has lost its way: one that begins with near states
+        begun = np.zeros(problem.size), distances.neighbours(3)
+        best = min(best, _rounds(problem, distances, *begun, limits), key=lambda f: f.high)
+    return best
 
 
 def _again(problem: PricingProblem, distances: Distances, before: PricedPlan) -> PricedPlan:
