@@ -168,7 +168,10 @@ def test_losses_of_laplace_noise_in_closed_form():
     assert run("trap-swapped-records").printed.truth == pytest.approx(float(tail), rel=1e-9)
     assert run("D-after-theorem-5.3").printed.truth == pytest.approx(float(mp.sqrt(2)), rel=1e-9)
     assert run("G-after-equation-11").printed.truth == pytest.approx(1.5, rel=1e-9)
-    quarter = mp.mpf("0.74") + mp.mpf("0.26") * mp.exp(mp.mpf(100) / 26)  # at an output far to the right
+    scale = mp.mpf("26.0074")
+    quarter = mp.mpf("0.74") * mp.exp(1 / (100 * scale)) + mp.mpf("0.26") * mp.exp(
+        100 / scale
+    )  # at an output far to the right
     assert run("G-theorem-2").printed.truth == pytest.approx(float(mp.log(quarter)), rel=1e-6)
 
 
