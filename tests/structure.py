@@ -32,13 +32,8 @@ LONG: dict[str, str] = {
     "laws/sets/levels.py": "what counts say of a law: limits of cells, radii of balls, bands of order statistics",
     "releasing/dispatch.py": "what every release goes through from its question to its files, in that order",
     "session/allocation.py": "how questions share what is left, and the least noise: one search, proved at its end",
-<<<<<<< HEAD
     "documents/certificate.py": "one sealed certificate of additive noise: its parts, its proof, and its words",
     "utility/usable.py": "how usable a release is: its figures, its verdict, and what they are measured against",
-=======
-    "documents/certificate.py": "one sealed certificate of additive noise: its parts, its proof, its words, derived",
-    "utility/usable.py": "whether a number can be used: one rule and one sentence for each kind of number",
->>>>>>> words
     "documents/promises.py": "what is promised, about what, between which answers, to whom: every sentence of it once",
     "queries/features.py": "what a record contributes: its axes, how its numbers are rounded, and what that moves",
     "report/compare.py": "one page of a comparison, and its two charts",
