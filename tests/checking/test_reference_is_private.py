@@ -68,3 +68,13 @@ def test_the_same_request_is_read_back(folder):
     code, text = command("release", folder / "today.csv", "--reference", folder / "last.csv", *COLUMN, "-o",
                          folder / "first.csv", "--ledger", folder / "books.db")  # fmt: skip
     assert code == 0 and "released before" in text, text
+
+
+def test_a_table_of_few_rows_is_known_by_all_of_them_together(folder):
+    """Too few, or too alike, for chance to be told from a copy: the rows together tell it."""
+    rows = [f"{'FM'[k % 2]},{k % 5 + k // 20 + 0.25}" for k in range(24)]
+    for name, some in (("few", rows), ("turned", rows[::-1])):
+        (folder / f"{name}.csv").write_text("\n".join(["sex,age", *some]) + "\n")
+    assert release(folder, "few", "last", COLUMN, "few.out.csv")[0] == 0
+    code, text = release(folder, "other", "turned", COLUMN, "turned.out.csv")
+    assert code == 3 and "'few.csv', which this ledger keeps" in " ".join(text.split()), text

@@ -43,6 +43,7 @@ def test_a_statistic_says_that_rows_are_people_and_which_column_might_name_them(
     assert "one row is one person" in out.with_name(f"{route}.report.html").read_text()
     inside = body["certificates"][0]["certificate"]
     assert document_of(inside).verdict().holds
+    assert one_row(None) not in inside["publisher"]["assumptions"]  # it follows, and is nobody's own word
     less = {**inside, "assumptions": [line for line in inside["assumptions"] if line != one_row(None)]}
     less.pop("digest")
     assert not document_of({**less, "digest": digest_of(less)}).verdict().holds
