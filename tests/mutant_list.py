@@ -1596,7 +1596,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Promising.secret", "shares however far apart", "stated is not None", "False"),
     ("_promised", "a figure of a file that fails", "not verdict.holds", "False"),
     ["checking/test_reference_is_private.py"],
-    ("require_public", "a private table as the reference", "whole & set(known.marks)", "False"),
+    ("require_public", "a private table as the reference", "together & set(known.marks)", "False"),
     ("require_public", "a private table with more rows as the reference", "beyond_chance(own.rows, held)", "False"),
     ["queries/test_person_said.py"],
     ("_person_lines", "statistics that are silent about people", "yield say.one_row(next((name for name in named if name != certificate.body['statistic']['by']), None))", "yield from ()"),

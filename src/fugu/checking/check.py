@@ -365,10 +365,11 @@ def in_ledger(
     return kept.read(look)
 
 
-def require_public(reference: Table, ledger: str | os.PathLike[str]) -> None:
+def require_public(reference: Table, ledger: str | os.PathLike[str], whole: bool = False) -> None:
     """PriorNotPublic if the reference is a data set that the ledger holds as private: by all of its rows together, or
     by more of them than chance shares. Tables that were taken for each other end here, before the private one is
-    opened; what the ledger cannot tell, it lets pass."""
+    opened; what the ledger cannot tell, it lets pass. `whole`: by all rows alone, for entries of sequences, which are
+    alike wherever users and times have the same names."""
     kept = Books(place_of(ledger), 30.0)
     if not kept.there() or not kept.read(lambda view: view.state.sets):
         return
@@ -376,10 +377,10 @@ def require_public(reference: Table, ledger: str | os.PathLike[str]) -> None:
 
     def look(view: LockedView) -> str | None:
         own = marks.under(key_of(view, kept.place), not view.state.chacha)
-        whole = {mark for mark, what in own.marks.items() if what == ROWS}
+        together = {mark for mark, what in own.marks.items() if what == ROWS}
         for name, known in view.state.sets.items():
-            stored = map(view.stored, () if own.rows is None else known.rows)
-            if whole & set(known.marks) or any(
+            stored = map(view.stored, () if whole or own.rows is None else known.rows)
+            if together & set(known.marks) or any(
                 beyond_chance(own.rows, held) for held in stored if own.rows is not None
             ):
                 return name

@@ -387,7 +387,7 @@ def dispatched(
         _ = question.published  # refused, and says why
     question.refuse()
     if account is not None and dispatch.known is not None and not question.public_reference:
-        require_public(dispatch.known, account.ledger)
+        require_public(dispatch.known, account.ledger, question.sequential)
     route, why = str(question.kind), ""
     if question.kind == STATISTICS:
         _ = question.secret  # before the route is chosen
