@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fugu.translation.records.flow import FRESH, FlowBasis, MassPlan, eased, plan_of, solve, weighed
+from fugu.translation.records.flow import FlowBasis, MassPlan, eased, plan_of, solve, weighed
 from fugu.translation.records.problem import Distances, Floats, Ints, PricingProblem, Rate, distinct
 from fugu.visible import Json
 
@@ -150,7 +150,7 @@ def _fresh(
     problem: PricingProblem, distances: Distances, limits: Nearness, before: PricedPlan | None = None
 ) -> PricedPlan:
     """What is found without a program before it. `before`: how far `softly` came."""
-    if not FRESH < problem.size <= FEW:
+    if not EXACT < problem.size <= FEW:
         return _rounds(problem, distances, *_start(problem, distances), limits)
     soft = softly(problem, distances, limits, before)
     if soft.done(limits):
@@ -297,12 +297,12 @@ def _rounds(
 
 def _start(problem: PricingProblem, distances: Distances) -> tuple[Floats, tuple[Ints, Ints]]:
     """Potentials and edges to begin with: those of coarser lines, or of smaller distances."""
-    if problem.size <= FRESH and problem.widest > _WIDE:
+    if problem.size <= EXACT and problem.widest > _WIDE:
         near = replace(problem, charges=tuple(c.of(c.unit / 2) for c in problem.charges))
         half = find(near, limits=Nearness(gap=0.01))
         return 2 * half.h, half.edges
-    edges = distances.neighbours(3 if problem.size <= FRESH else 1)
-    coarse = coarser(problem) if problem.size > FRESH else None
+    edges = distances.neighbours(3 if problem.size <= EXACT else 1)
+    coarse = coarser(problem) if problem.size > EXACT else None
     if coarse is None:
         return np.zeros(problem.size), edges
     # the largest Lipschitz function on the states of the problem below the potentials of the coarser states
