@@ -43,6 +43,7 @@ DOORS = {
     "publication/column.py:of": HERE,
     "publication/spark.py:of": "../spark/test_spark_draws.py",
     "publication/column.py:private": HERE,
+    "publication/column.py:_names": "../ledger/test_people.py",
     "mechanism/drawing.py:numbers": HERE,
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,

@@ -89,7 +89,13 @@ def test_a_line_more_is_the_publishers_own_and_marked_wherever_it_is_printed(nam
         if not believed(changed):
             continue
         assert any(ANYBODY in why for name, _, why in fugu.verify(read(changed)).checks if name.endswith(OWN_WORDS))
-        assert f"<b>{words()['mark'].replace(chr(39), '&#39;')} </b>{ANYBODY}" in page(read(changed))
+        assert under_the_mark(page(read(changed)))
+
+
+def under_the_mark(shown) -> bool:
+    """Whether a page says the publisher's line in the list under the words that mark it, and not before."""
+    before, mark, after = shown.partition(f"<b>{words()['mark'].replace(chr(39), '&#39;')}</b>")
+    return bool(mark) and ANYBODY not in before and ANYBODY in after.partition("</ul></li>")[0]
 
 
 def inside_of(body) -> bool:
