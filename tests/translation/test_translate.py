@@ -107,7 +107,7 @@ def test_approximate_privacy(chain):
     assert fugu.translate(chain, fugu.Pure(0.1)) == fugu.Pure(fugu.translate(chain, 0.1))
     with pytest.raises(NotProvable, match="forbidden"):
         fugu.translate(fugu.MarkovChain([[0, 1], [1, 0]], 50), dp, delta=1e-8)
-    with pytest.raises(UsageError, match="Approx only"):
+    with pytest.raises(UsageError, match="Approx and compositions only"):
         fugu.translate(chain, 0.1, delta=1e-6)
 
 

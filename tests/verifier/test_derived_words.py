@@ -153,7 +153,7 @@ def test_the_forgeries_of_version_0_3(forge):
     shown = page(read(changed))
     if forge is any_number:
         assert not believed(resealed(body, marked=False)) and ANYBODY in said
-        assert shown.count(ANYBODY) == shown.count(f"</b>{ANYBODY}") == 1
+        assert under_the_mark(shown) and shown.count(ANYBODY) == 1
     else:
         assert "empirical" in said and words()["publisher"]["empirical"] in shown
 

@@ -15,6 +15,7 @@ from shutil import which
 from fugu.auditing.beside import Exhibit, find
 from fugu.documents.document import Checked, NotChecked
 from fugu.errors import CertificateError, MissingExtra, UsageError
+from fugu.files import discard, write_bytes
 from fugu.visible import visible
 
 NAMESPACE = "fugu-release"
@@ -47,12 +48,12 @@ def sign(document: str | os.PathLike[str], key: str | os.PathLike[str], force: b
     if which(_TOOL) is None:
         raise MissingExtra(_MISSING)
     before = target.read_bytes() if target.exists() else None
-    target.unlink(missing_ok=True)  # ssh-keygen asks before it replaces one
+    discard(target)  # ssh-keygen asks before it replaces one
     words = (_TOOL, "-q", "-Y", "sign", "-f", str(Path(key).absolute()), "-n", NAMESPACE, str(path.absolute()))
     done = subprocess.run(words, check=False, stdout=subprocess.DEVNULL)  # it asks for a passphrase on the terminal
     if done.returncode or not target.is_file():
         if before is not None:
-            target.write_bytes(before)
+            write_bytes(target, before)
         raise UsageError(f"{_TOOL} did not sign {path.name!r} with this key; what it says stands above")
     return target
 

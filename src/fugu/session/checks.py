@@ -330,9 +330,9 @@ def _named(asked: NoisedQuestion, group: str) -> str:
 
 
 def rounded_by(asked: NoisedQuestion, reference: TypeLaws | None) -> float:
-    """How far rounding to the step moves one record's share of a mean or a sum on the reference; of a quantile half a
-    step, the most that it moves one within the bounds. 0 where the reference has no number between two steps, or is not
-    at hand."""
+    """How far rounding to the step moves one record's share of a mean or a sum on the reference, within the bounds,
+    which are part of the question; of a quantile half a step, the most that it moves one there. 0 where the reference
+    has no number between two steps, or is not at hand."""
     first = asked.features[0]
     if not isinstance(first, Coded) or len(asked.features) > 1 or reference is None:
         return 0.0
@@ -340,7 +340,7 @@ def rounded_by(asked: NoisedQuestion, reference: TypeLaws | None) -> float:
         return 0.0
     values = numbers(reference.reading, reference.table, first.column)
     if asked.kind != QUANTILE:
-        return moved_by_rounding(first, values)
+        return moved_by_rounding(first, np.clip(values, float(first.low), float(first.number(first.top))))
     inside = values[(values >= float(first.low)) & (values <= first.number(first.top))]
     off = np.abs(float(first.low) + float(first.step) * first.codes(inside) - inside)
     return float(first.step) / 2 if off.max(initial=0.0) > _EXACTLY * float(first.step) else 0.0

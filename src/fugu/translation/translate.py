@@ -63,8 +63,8 @@ def translate(prior: Believed, dp: Real | Guarantee, *, delta: Real | None = Non
       a `GaussianField` with a width, or anything else that `fugu.influence` knows.
     - `dp`: what the release promises per entry: a number (pure epsilon), `Pure`, `Approx`, `Renyi`, `RenyiCurve` or
       `ZCDP` (which a field translates to a `ZCDP`, other priors to a curve), or what `compose` makes of several
-      releases: first composed, then translated as a whole, to an `Approx` at `delta`. It must hold on the whole product
-      domain, also for datasets that the prior considers impossible.
+      releases: first composed, then translated as a whole, to an `Approx` at `delta`. It must hold on the
+      whole product domain, also for datasets that the prior considers impossible.
     - `delta`: with `Approx` and compositions, the largest delta of the answer; None: that of the best window (a field
       and a composition need it); (eps, d) with window b gives (b eps + a(b), d (e^(b eps) - 1) / (e^eps - 1)). The
       least epsilon proved at this delta is returned.
