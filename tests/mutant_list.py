@@ -1824,6 +1824,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["translation/test_every_kind.py"],
     ("_alike", "zcdp: several priors as one", "members(prior)", "None"),
     ("_alike", "zcdp: records without their reduction", "isinstance(prior, Recorded)", "False"),
+    ["data/test_names_of_people.py"],
+    ("FrameColumns.one_each", "names: texts that differ are people who differ", "column.str.contains(ITSELF) & ~column.str.contains(STRANGE)", "~column.str.contains(STRANGE)"),
     ["auditing/test_signature.py"],
     ("signed_by", "signature: for any purpose", "_asked('verify', *allowed, '-I', principal, '-n', NAMESPACE, *beside, stdin=content)", "_asked('check-novalidate', '-n', 'file', *beside, stdin=content) or _asked('verify', *allowed, '-I', principal, '-n', NAMESPACE, *beside, stdin=content)"),
     ("signed_by", "signature: over any bytes", "_asked('verify', *allowed, '-I', principal, '-n', NAMESPACE, *beside, stdin=content)", "' with x'"),

@@ -316,12 +316,15 @@ def count_pairs(
     }
 
 
-# Names of people, compared by an engine: digits, letters and marks of ASCII are read as they stand.
+# Names of people, compared by an engine: those that have one spelling alone, so that other texts are other people. "1",
+# "01" and "1.0" may be one person, and so may "True" and "true": such names are read by Python, one by one.
 
 STRANGE = "[^!-~]"
-"""What a plain name has none of: a text with nothing else, which is no word for a missing cell, is read as it is."""
+"""What a plain name has none of."""
+ITSELF = "^(?:[A-Za-z][!-~]*|0|[1-9][0-9]{0,14})$"
+"""A plain name that is spelled in one way, if it is none of the `plain_words`."""
 
 
 def plain_words(absent: Collection[str]) -> list[str]:
-    """The words for a missing cell that have nothing strange, and the empty one."""
-    return ["", *(word for word in absent if re.search(STRANGE, word) is None)]
+    """Words, in small letters, that are no names of their own: for a missing cell, and of truth."""
+    return ["", "true", "false", *(word.casefold() for word in absent if re.search(STRANGE, word) is None)]

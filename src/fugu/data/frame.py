@@ -16,7 +16,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError, NarwhalsError
 from numpy.typing import NDArray
 
-from fugu.data.cells import STRANGE, plain_words
+from fugu.data.cells import ITSELF, STRANGE, plain_words
 from fugu.data.column import Column, Raw
 from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable, ColumnNotFound, MissingExtra, UsageError
@@ -167,8 +167,10 @@ class FrameColumns:
         column = frame[name]
         if not (column.dtype.is_integer() or column.dtype == nw.String) or column.null_count():
             return False
-        if column.dtype == nw.String and (column.str.contains(STRANGE) | column.is_in(plain_words(absent))).any():
-            return False
+        if column.dtype == nw.String:
+            plain = column.str.contains(ITSELF) & ~column.str.contains(STRANGE)
+            if not (plain & ~column.str.to_lowercase().is_in(plain_words(absent))).all():
+                return False
         return column.n_unique() == len(column)
 
 
@@ -215,7 +217,8 @@ class Relation:
             return False
         own = quoted(name)
         listed = ", ".join(f"'{word.replace(chr(39), 2 * chr(39))}'" for word in plain_words(absent))
-        plain = "TRUE" if kind in _WHOLE else f"NOT (regexp_matches({own}, '{STRANGE}') OR {own} IN ({listed}))"
+        named = f"regexp_matches({own}, '{ITSELF}') AND NOT regexp_matches({own}, '{STRANGE}')"
+        plain = "TRUE" if kind in _WHOLE else f"{named} AND NOT lower({own}) IN ({listed})"
         said = f"count(*), count(DISTINCT {own}), count(*) FILTER (WHERE {plain})"
         try:
             self.owner.execute(f"SET memory_limit = '{_ROOM}'")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu._version import __version__
-from fugu.data.cells import STRANGE, plain_words
+from fugu.data.cells import ITSELF, STRANGE, plain_words
 from fugu.errors import BadTable, ColumnNotFound, UsageError
 
 T = TypeVar("T")
@@ -82,7 +82,9 @@ class SparkColumns:
                 return None
             own = keyed.frame[keyed.frame.columns[0]]
             text = own.cast("string")
-            plain = ~(text.rlike(STRANGE) | text.isin(plain_words(absent))) if keyed.texts else own.isNotNull()
+            named = text.rlike(ITSELF) & ~text.rlike(STRANGE)
+            small = functions.lower(text)
+            plain = named & ~small.isin(plain_words(absent)) if keyed.texts else own.isNotNull()
             rows = functions.count(functions.lit(1)), functions.count_distinct(own), functions.count_if(plain)
             return keyed.frame.agg(*rows).collect()[0]
 
@@ -167,12 +169,11 @@ class SparkColumns:
             return rows, distinct, found
 
         def as_it_stands(own: Any) -> Any:
+            from pyspark.sql import functions
+
             text = own.cast("string")
-            return (
-                text.rlike(rf"(?i)\A(?:{itself})\z") & ~text.isin(plain_words(absent))
-                if keyed.texts
-                else own.isNotNull()
-            )
+            named = text.rlike(rf"(?i)\A(?:{itself})\z") & ~functions.lower(text).isin(plain_words(absent))
+            return named if keyed.texts else own.isNotNull()
 
         if itself and (keyed.texts or keyed.kinds[0] in _WHOLE):
             rows, distinct, plain = asked(lambda: told(keyed.frame, as_it_stands), _NOT_COUNTED)
