@@ -48,7 +48,7 @@ def test_ten_names_come_first_and_nothing_is_listed_that_is_not_there():
     first, listed = subjects()["first"], set(dir(fugu))
     assert first == re.findall(r"^    (\w+) {2,}", fugu.__doc__, re.MULTILINE) and len(first) == 10
     assert set(first) < listed < set(fugu.__all__) and {"release_column", "answer", "iterate"} < listed
-    assert len(listed) < 60 and not any(isinstance(getattr(fugu, n), type) and n.endswith("Answer") for n in listed)
+    assert len(listed) <= 60 and not any(isinstance(getattr(fugu, n), type) and n.endswith("Answer") for n in listed)
 
 
 def test_the_front_door_has_what_the_tutorials_use():
