@@ -43,7 +43,7 @@ DOORS = {
     "publication/column.py:of": HERE,
     "publication/spark.py:of": "../spark/test_spark_draws.py",
     "publication/column.py:private": HERE,
-    "publication/column.py:_names": "../ledger/test_people.py",
+    "publication/column.py:_names": HERE,
     "mechanism/drawing.py:numbers": HERE,
     "mechanism/intake.py:as_column": HERE,
     "mechanism/intake.py:as_rows": HERE,
@@ -529,3 +529,25 @@ def test_six_digits_are_seven(tmp_path):
     (exact,) = numbers_of(prepared).values()
     assert exact[-1] == 0 and exact.sum() == 24
     assert len(TEXTS) > 30
+
+
+@pytest.mark.parametrize("name", ["p3", "007", "", "NA", "1e400", "\u00e9", "=1+1", "x" * 5000])
+def test_names_that_are_read_again_follow_from_their_own_rows(name, tmp_path):
+    """Wrong version: names read under a type that all rows together decide."""
+    schema = Schema({"u": Field("identifier")})
+
+    def read(names):
+        (tmp_path / "t.csv").write_text("\n".join(["u,v", *(f"{name},1" for name in names)]) + "\n")
+        return list(batches._names(parts.Parts.of(tmp_path / "t.csv", schema.dialect), schema, "u"))
+
+    plain = [f"{k:03}" for k in range(12)]
+    hostile = [*plain[:ROW], name, *plain[ROW + 1 :]]
+    before = read(plain)
+    if name in ("", "NA"):
+        with pytest.raises(FuguError, match="names the unit but is missing or repeated"):
+            read(hostile)
+    else:
+        after = read(hostile)
+        assert len(after) == len(before) and [n for k, n in enumerate(after) if k != ROW] == [
+            n for k, n in enumerate(before) if k != ROW
+        ]

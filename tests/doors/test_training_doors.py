@@ -153,11 +153,7 @@ def train_once(monkeypatch, folder, table, *args) -> Outcome:
         if told.exception is not None and not isinstance(told.exception, SystemExit | FuguError):
             raise told.exception
         code = told.exception.exit_code if isinstance(told.exception, FuguError) else told.exit_code
-        seen = {
-            "code": code,
-            "message": str(told.exception or ""),
-            "output": blank(told.stdout),
-        }  # stderr is the owner's
+        seen = {"code": code, "message": str(told.exception or ""), "output": blank(told.output)}
         seen["files"] = sorted(path.name for path in folder.iterdir())
         if (folder / "m.json").exists():
             model = json.loads((folder / "m.json").read_text())

@@ -269,16 +269,10 @@ def show(said: Iterable[blocks.Block]) -> None:
 _COLUMNS = 40  # columns that are shown; of more, those first in which something was not read as it stands
 
 
-def show_check(seen: Check, whole: bool = True) -> None:
-    """The check on the owner's terminal: a table, what to look at, what is likely behind it. Not the `whole`: nothing
-    where there is nothing to look at, and no table."""
-    from fugu.checking.check import HEAD, OWNER
+def show_check(seen: Check) -> None:
+    """The check on the owner's terminal: a table, what to look at, what is likely behind it."""
+    from fugu.checking.check import HEAD, OUTSIDE, OWNER
 
-    if not whole:
-        if seen.alarms:
-            err.print(f"[bold yellow]note[/]: how the private table was read ({escape(OWNER)}):", soft_wrap=True)
-            _look_at(seen)
-        return
     some = "" if seen.size is None else f" of {seen.size:,}"
     rich = grid(f"How the {seen.records:,}{some} records were read ({OWNER})", HEAD, HEAD[:1])
     lines = sorted(seen.cells(), key=lambda line: line[1] == line[2] and not line[5])
@@ -287,18 +281,11 @@ def show_check(seen: Check, whole: bool = True) -> None:
     err.print(rich)
     if len(lines) > _COLUMNS:
         err.print(f"and {len(lines) - _COLUMNS} more columns; --json has all")
-    _look_at(seen)
-
-
-def _look_at(seen: Check) -> None:
-    from fugu.checking.check import OUTSIDE
-
-    wrap = not err.is_terminal
     for said in seen.alarms:
-        err.print(f"[bold red]look at[/] {escape(said)}", soft_wrap=wrap)
+        err.print(f"[bold red]look at[/] {escape(said)}")
     for said in seen.causes:
-        err.print(f"[bold yellow]note[/]: {escape(said)}", soft_wrap=wrap)
-    err.print(escape(OUTSIDE), style="dim", soft_wrap=wrap)
+        err.print(f"[bold yellow]note[/]: {escape(said)}")
+    err.print(escape(OUTSIDE), style="dim")
 
 
 # What the library says, in the words of the command line: the one place where arguments become options.

@@ -59,8 +59,7 @@ def _recognised(went: Forecast, question: Question) -> None:
 @dataclass(frozen=True)
 class Terminal:
     """The listener of a command: what is said before a charge is printed at once, on stdout only if that is not kept
-    for programs (`as_json`); what the owner should look at in the table goes to stderr, all that was
-    counted where that is a terminal."""
+    for programs (`as_json`); the owner looks at the table where stderr is a terminal."""
 
     as_json: bool
 
@@ -70,11 +69,13 @@ class Terminal:
             show([block])
 
     def look(self, seen: Check | str) -> bool:
-        """Show it to whoever sits there; without a terminal only what is wrong, and all of it is kept."""
-        if isinstance(seen, Check):
-            show_check(seen, whole=err.is_terminal)
-        elif err.is_terminal:
-            err.print(f"[bold yellow]note[/]: {escape(seen)}; {escape(OWNER)}")
+        """Show it to whoever sits there. Elsewhere stderr is a log, which others read: all of it is kept in the private
+        part."""
+        if err.is_terminal:
+            if isinstance(seen, str):
+                err.print(f"[bold yellow]note[/]: {escape(seen)}; {escape(OWNER)}")
+            else:
+                show_check(seen)
         return err.is_terminal
 
     def working(self, what: str) -> AbstractContextManager[None]:

@@ -29,7 +29,7 @@ _FARTHEST = Fraction(10**6)
 
 @runtime_checkable
 class Lossy(Protocol):
-    """Whatever knows the law of its losses: pairs of laws, mechanisms."""
+    """Whatever knows the law of its losses: what is private for each entry by itself."""
 
     def losses(self) -> Composed: ...
 
@@ -215,12 +215,12 @@ def compose(guarantees: Iterable[object]) -> Composed:
     """What all these releases of the same data promise together, in whatever order they are made.
 
     `guarantees`: of each release its guarantee for the same neighbours (`Pure`, `Approx`, `Renyi`, `RenyiCurve`,
-    `ZCDP`), what `losses` of a noise says, or another composition; also a `LawPair` of outputs. Each must hold given
-    the outputs of all others: so does differential privacy for an entry, and not what `calibrate` proves about laws of
-    values, two of which may leak nothing alone and everything together. Which guarantees they are must not depend on
+    `ZCDP`), what `losses` of a noise says, or another composition. Each must hold given the outputs of all others: so
+    does differential privacy for an entry, and not what `calibrate` proves about laws of values, two of which may leak
+    nothing alone and everything together, also where they are translates. Which guarantees they are must not depend on
     earlier outputs (docs/proofs/loss-laws.md#what-is-false).
 
-    Raises `UsageError` for anything else, or for nothing.
+    Raises `NotProvable` for a mechanism that is proved for laws, `UsageError` for anything else, or for nothing.
 
     >>> compose([Pure(0.1)] * 100).to_approx(1e-6).epsilon < 4.77457 < Pure(10).epsilon
     True
@@ -234,6 +234,12 @@ def compose(guarantees: Iterable[object]) -> Composed:
             counts.update(dict(known.parts))
         elif is_guarantee(known):
             counts[pair_of(known)] += 1
+        elif hasattr(g, "certificate"):
+            raise NotProvable(
+                "this mechanism is proved for laws of values, and such releases do not compose: two that leak nothing "
+                "alone can reveal everything together. Compose noise.losses(by), by the most that one record moves "
+                "the value, whatever the other records are"
+            )
         else:
             raise UsageError(f"expected a guarantee, or what knows its losses, got {type(g).__name__}")
     if not counts:

@@ -19,10 +19,9 @@ from fugu.documents.promises import HALF, chance_after, coarse
 from fugu.documents.remap import Loss, Remap, weighed, weight_on
 from fugu.documents.sentences import remapped
 from fugu.errors import BadLaw, BadNoise, NoiselessRelease, NotProvable, PriorNotPublic, UsageError
-from fugu.guarantee import Composed, Guarantee
+from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import called_exact
 from fugu.laws.discrete import Discrete
-from fugu.laws.family import Family
 from fugu.loss.channel import any_belief
 from fugu.mechanism.drawing import ColumnDraw, Drawing
 from fugu.mechanism.intake import Context, as_column, as_rows, clipped, is_scalar, require_one
@@ -73,23 +72,6 @@ class Mechanism(Shown):
     def guarantee(self) -> Guarantee:
         """The guarantee that the certificate proves for every pair of laws, in both orders."""
         return self.certificate.budget
-
-    def losses(self) -> Composed:
-        """What one release promises of single values, to compose: Laplace or Gaussian noise for point masses, or for a
-        shift of whatever it is.
-
-        Raises `NotProvable` for laws of more than one value: of two such releases each may leak nothing, and both
-        together everything (docs/proofs/loss-laws.md#what-is-false)."""
-        items = [item for item in self.certificate.laws if isinstance(item, Family) and item.point_masses]
-        if len(items) < len(self.certificate.laws) or self.lattice is None or self.certificate.parts:
-            raise NotProvable(
-                "this mechanism is proved for laws of values, and such releases do not compose: two that leak nothing "
-                "alone can reveal everything together. Compose mechanisms for shifts (fugu.Shifted), or the noise's "
-                "own losses(by) for the most that one record moves the value"
-            )
-        places = [[item.points[np.flatnonzero(law.parts)[0]] for law in item.laws] for item in items]
-        far = [np.atleast_1d(at[i] - at[j]) for at, item in zip(places, items, strict=True) for i, j in item.pairs]
-        return self.noise.losses([[int(x) * self.lattice.grid for x in move] for move in far])
 
     @cached_property
     def dimension(self) -> int:
