@@ -1,0 +1,507 @@
+"""The screens of the studio as facts for their templates, and what follows from their forms. Everything here is drawn
+from the reference, the plan, the ledger and what went out; no private table is opened, nor is its place known."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from fugu.auditing.books import extract
+from fugu.data.uses import Description, describe
+from fugu.documents.certificate import Certificate
+from fugu.documents.promises import Promising, weakest
+from fugu.drawing.marks import Html
+from fugu.errors import FuguError, UsageError
+from fugu.files import write_text
+from fugu.guarantee.composition import odds_of
+from fugu.ledger import Books, books
+from fugu.ledger.books import Account, accounts
+from fugu.ledger.keys import Place, own_ledger, place_of
+from fugu.progress import report
+from fugu.question import COLUMN, STATISTICS, Question
+from fugu.releasing.one_door import release
+from fugu.releasing.outcome import Forecast
+from fugu.report.figures import use_figures
+from fugu.report.template import policy, render, sheet, story
+from fugu.studio import forms
+from fugu.studio.work import in_folder, main_of
+from fugu.utility.usable import Usable
+from fugu.visible import brief, visible
+
+Json = dict[str, Any]
+STEPS = {"tables": "Tables", "question": "Question", "noise": "Noise", "improve": "Improve", "sign": "Sign",
+         "release": "Release"}  # fmt: skip
+FIRST = "0.5"
+"""The epsilon that is looked at first."""
+_HERE = Path(__file__).parent
+_PLAN = re.compile(r"release-(\d{1,6})\.plan\.toml")
+_NOT_YET = "say first what to publish"
+
+
+def asked(told: Json) -> Json:
+    """One request of the web process."""
+    does: dict[str, Callable[[Json], Json]] = {"begin": begun, "show": shown, "take": taken}
+    return does[told["do"]](told)
+
+
+def begun(told: Json) -> Json:
+    """What a browser needs beside pages, and what was planned in this place before: the last plan, and its release."""
+    state, assets = told["state"], dict[str, tuple[str, str]]()
+    for name, kind in (("studio.css", "text/css"), ("studio.js", "text/javascript"), ("icon.svg", "image/svg+xml")):
+        text = (_HERE / "static" / name).read_text("utf-8")
+        whole = f"{sheet()}\n{text}" if name.endswith("css") else text
+        assets[name] = base64.b64encode(whole.encode()).decode(), kind
+    styles = policy().partition("sha256-")[2].partition("'")[0]
+    found: Json = {} if state["checks"] else _found(Path(state["out"]))
+    return {"files": assets, "styles": styles, "state": found}
+
+
+def _found(out: Path) -> Json:
+    numbers = [int(said[1]) for name in (os.listdir(out) if out.is_dir() else ()) if (said := _PLAN.fullmatch(name))]
+    if not numbers:
+        return {"place": 1}
+    place = max(numbers)
+    question = Question.load(out / f"release-{place}.plan.toml")
+    plan = {name: said for name, said in question.to_json().items() if name != "epsilon"}
+    found: Json = {"place": place, "plan": plan, "epsilon": question.epsilon, "at": "sign"}
+    if (out / f"release-{place}.certificate.json").exists():
+        found |= {"went": True, "at": "release"}
+    return found
+
+
+class _Known(dict[str, Any]):
+    """What is known so far; None for all else."""
+
+    def __init__(self, told: Json) -> None:
+        super().__init__({name: _Known(said) if isinstance(said, dict) else said for name, said in told.items()})
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+# What is shown.
+
+
+def shown(told: Json) -> Json:
+    """A screen, a part of it, or a file."""
+    name, state = told["name"], told["state"]
+    if state["checks"] and name not in ("check", "report"):
+        return {"to": "check"}
+    if name == "zip":
+        return {"file": base64.b64encode(packed(state)).decode()}
+    try:
+        return {"html": _SCREENS[name](told)}
+    except FuguError as error:
+        return {"html": _refusal(told, error), "status": 400}
+
+
+def _refusal(told: Json, error: FuguError, status: str = "") -> str:
+    return screen("refused", told, why=visible(str(error)), title=STEPS.get(told["name"], "Not so"), status=status)
+
+
+def screen(name: str, told: Json, **facts: Any) -> str:
+    """A page of the studio."""
+    state = told["state"]
+    steps = [] if state["checks"] else [
+        {"name": step, "title": title, "why": _closed(state, step), "here": step == told["name"]}
+        for step, title in STEPS.items()
+    ]  # fmt: skip
+    frame = {
+        "steps": steps, "at": told["name"], "checks": state["checks"], "number": told["number"],
+        "jobs": told.get("jobs", {}), "head": [] if state["checks"] else _head(state),
+    }  # fmt: skip
+    said = {"error": "", "forecast": None, "story": None, **facts}
+    return render(f"fugu.studio:screens/{name}.html", frame=frame, state=_Known(state), **said)
+
+
+def _closed(state: Json, step: str) -> str:
+    """Why a step cannot be gone to yet; "" if it can."""
+    if step in ("noise", "improve", "sign") and not state.get("plan"):
+        return _NOT_YET
+    if step == "sign" and not state.get("epsilon"):
+        return "choose first how much may be learnt"
+    if step == "release" and not state.get("went"):
+        if not state["table"]:
+            return "no private table was named: start with --table"
+        return "" if state.get("signed") else "sign first"
+    return ""
+
+
+def _head(state: Json) -> list[str]:
+    """The line on top: the reference, the private table, the ledger."""
+    rows = _described(*_stamp(state["reference"])).records
+    said = [f"reference {Path(state['reference']).name}, {rows:,} rows, public"]
+    table = state["table"] or "not named"
+    opened = " opened for its release" if state.get("went") else " closed"
+    said.append(f"private table {table}{opened if state['table'] else ''}")
+    account = _account(state)
+    left = "nothing spent yet" if account is None else "; ".join(f"{a} {b}" for a, b in account.words() if a == "left")
+    return [*said, f"ledger: {left}"]
+
+
+def _stamp(path: str) -> tuple[str, int]:
+    return path, os.stat(path).st_mtime_ns
+
+
+@lru_cache(2)
+def _described(path: str, _: int) -> Description:
+    return describe(path)
+
+
+def _place(state: Json) -> Place:
+    return own_ledger(make=False) if state["ledger"] is None else place_of(state["ledger"])
+
+
+def _account(state: Json) -> Account | None:
+    """The account of the private table, if anything was charged to it."""
+    found: list[Account] = Books(_place(state)).find(lambda view: accounts(view, books.history(view))) or []
+    return next((account for account in found if account.own.name == state["table"]), None)
+
+
+def tables(told: Json) -> str:
+    """What is known already."""
+    return screen("tables", told, seen=_described(*_stamp(told["state"]["reference"])))
+
+
+def question(told: Json, error: str = "", form: forms.Form | None = None) -> str:
+    """What to publish, and what nobody must learn."""
+    state = told["state"]
+    seen = _described(*_stamp(state["reference"]))
+    filled = form if form is not None else forms.asked_in(state.get("plan") or {"query": "count"}, seen)
+    return screen("question", told, seen=seen, form=filled, error=error, may=forms.may)
+
+
+def noise(told: Json) -> str:
+    """How much may be learnt, and whether the rest is still of use."""
+    state, query, error = told["state"], told.get("query", {}), ""
+    epsilon = state.get("epsilon") or FIRST
+    facts: Json = {}
+    try:
+        if wanted := forms.text(query, "error", forms.NUMBER):
+            epsilon = least(state["plan"], wanted)
+        else:
+            epsilon = forms.epsilon_of(query, epsilon)
+        facts = picture(state, epsilon)
+    except FuguError as refused:
+        error = visible(str(refused))
+        told["status"] = 400
+    shown = "live" if query.get("part") else "noise"
+    return screen(shown, told, epsilon=epsilon, place=forms.place_of(state.get("epsilon") or FIRST) if error else
+                  forms.place_of(epsilon), places=forms.PLACES, error=error, rows=state["plan"].get("rows"),
+                  column=bool(state["plan"].get("publish")), **facts)  # fmt: skip
+
+
+def picture(state: Json, epsilon: str) -> Json:
+    """What a release at this epsilon would be, as the sections of its page are told."""
+    forecast = forecast_of(
+        json.dumps(state["plan"], sort_keys=True), epsilon, state["table"], *_stamp(state["reference"])
+    )
+    held = weakest(each for each in forecast.certificates.values() if isinstance(each, Promising))
+    odds = None if held is None else odds_of(held.believed)
+    alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
+    told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
+    closes = str(forecast.summary.get("closes", ""))
+    return {"forecast": forecast, "odds": odds, "closes": closes, "story": told, "beside": use_figures}
+
+
+@lru_cache(64)
+def forecast_of(plan: str, epsilon: str, table: str | None, reference: str, _: int) -> Forecast:
+    """A dry run: the reference is read, and nothing else."""
+    del reference
+    return release(Question(**json.loads(plan), epsilon=epsilon), data=table or None, dry_run=True)
+
+
+def least(plan: Json, wanted: str) -> str:
+    """The least epsilon with which a column has this average error, rounded up to three digits."""
+    from fugu.calibration.plan import plan as planned
+    from fugu.releasing import options
+    from fugu.releasing.column_route import scenario_of
+
+    asked = Question(**plan)
+    if asked.kind != COLUMN:
+        raise UsageError("an epsilon is found for the error of a column; of statistics, move the slider")
+    found = planned(scenario_of(asked, asked.reference), options.positive("the error", wanted))
+    return f"{float(found.epsilon):.6g}"
+
+
+def improve(told: Json) -> str:
+    """What would help, measured."""
+    state = told["state"]
+    facts = picture(state, state.get("epsilon") or FIRST)
+    return screen("improve", told, epsilon=state.get("epsilon") or FIRST, kind=Question(**state["plan"]).kind, **facts)
+
+
+def sign(told: Json, error: str = "", form: forms.Form | None = None) -> str:
+    """The page to be signed, and who answers for it."""
+    state = told["state"]
+    page, forecast = to_sign(state)
+    certificate = next(iter(forecast.certificates.values()))
+    return screen(
+        "sign", told, page=Html(main_of(page)), assumptions=certificate.tell().assumptions, error=error, form=form or {}
+    )
+
+
+def to_sign(state: Json) -> tuple[str, Forecast]:
+    """The page to be signed, made without the private table."""
+    with in_folder({}) as folder:
+        page = Path(folder) / "page.html"
+        plan = Question(**state["plan"], epsilon=state["epsilon"])
+        forecast = release(plan, data=state["table"] or None, dry_run=True, report=page)
+        return page.read_text("utf-8"), forecast
+
+
+def going(told: Json) -> str:
+    """The one button; then what went out."""
+    state = told["state"]
+    if state.get("went"):
+        page = (Path(state["out"]) / f"release-{state['place']}.report.html").read_text("utf-8")
+        return screen("released", told, page=Html(main_of(page)), files=_files(state))
+    left = picture(state, state["epsilon"])
+    words = forms.typed(state["plan"], state["epsilon"], state["table"] or "TABLE.csv", _out(state).name)
+    return screen("release", told, typed=words, **left)
+
+
+def _out(state: Json) -> Path:
+    return Path(state["out"]) / f"release-{state['place']}.csv"
+
+
+def _files(state: Json) -> list[tuple[str, bool]]:
+    """The files of the release, and whether each may go out."""
+    endings = (".csv", ".certificate.json", ".report.html", ".private.json")
+    names = [f"release-{state['place']}{ending}" for ending in endings]
+    return [(name, not name.endswith(".private.json")) for name in names if (Path(state["out"]) / name).exists()]
+
+
+def packed(state: Json) -> bytes:
+    """What may go out, in one archive."""
+    if not state.get("went"):
+        raise UsageError("nothing has gone out yet")
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, public in _files(state):
+            if public:
+                archive.write(Path(state["out"]) / name, name)
+    return whole.getvalue()
+
+
+def ledger(told: Json, verified: str = "") -> str:
+    """What was asked of the private table, and what is left."""
+    state, account = told["state"], _account(told["state"])
+    entries = [] if account is None else extract(_place(state), account.own.name)
+    lines = [
+        [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " ")] for e in reversed(entries)
+    ]  # fmt: skip
+    place = brief(str(_place(state)), 200)
+    return screen("ledger", told, account=account, lines=lines, place=place, verified=verified)
+
+
+def check(told: Json) -> str:
+    """The officer's screen."""
+    found = _Known(told["state"].get("check") or {})
+    return screen("check", told, found=found, page=Html(found["page"] or ""))
+
+
+_SCREENS: dict[str, Callable[..., str]] = {
+    "tables": tables, "question": question, "noise": noise, "improve": improve, "sign": sign, "release": going,
+    "ledger": ledger, "check": check,
+}  # fmt: skip
+
+
+# What follows from a form.
+
+
+def taken(told: Json) -> Json:
+    """What a form changes, what it begins, and where it leads."""
+    try:
+        return _TAKEN[told["name"]](told)
+    except FuguError as error:
+        again = {"question": question, "sign": sign}.get(told["name"])
+        html = _refusal(told, error) if again is None else again(told, visible(str(error)), told["form"])
+        return {"html": html, "status": 400}
+
+
+def _counted(told: Json) -> Json:
+    """The number of rows, which is public."""
+    rows = forms.text(told["form"], "rows", forms.NUMBER)
+    if rows and not (rows.isdecimal() and int(rows) > 0):
+        raise UsageError("the number of rows is a whole number above 0")
+    plan = {**(told["state"].get("plan") or {})}
+    changed = {"rows": rows, **({"plan": {**plan, "rows": int(rows)}} if plan and rows else {})}
+    return {"state": {**changed, "signed": None, "at": "question"}, "to": "question"}
+
+
+def _asked(told: Json) -> Json:
+    """The question: it is priced once before it is taken."""
+    state = told["state"]
+    form = {"rows": [state.get("rows") or ""], **told["form"]}
+    plan = forms.question_of(form, _described(*_stamp(state["reference"])), state["reference"])
+    changed = {**state, "plan": plan}
+    picture(changed, state.get("epsilon") or FIRST)
+    return {"state": {"plan": plan, "at": "noise", **_anew(state)}, "to": "noise"}
+
+
+def _anew(state: Json) -> Json:
+    """What is no longer so where the plan changes; what has gone out stays, and the next release has the next name."""
+    place = state.get("place", 1) + bool(state.get("went"))
+    return {"signed": None, "look": None, "help": None, "went": False, "place": place, "release": None}
+
+
+def _chosen(told: Json) -> Json:
+    """How much may be learnt."""
+    epsilon = forms.epsilon_of(told["form"], told["state"].get("epsilon") or FIRST)
+    picture(told["state"], epsilon)
+    return {"state": {"epsilon": epsilon, "at": "improve", **_anew(told["state"])}, "to": "improve"}
+
+
+def _improved(told: Json) -> Json:
+    """A lever is used, or undone; or all are measured."""
+    state, form = told["state"], told["form"]
+    if "measure" in form:
+        what = {
+            "what": "measuring what would help",
+            "plan": state["plan"],
+            "epsilon": state["epsilon"],
+            "data": state["table"],
+        }
+        return {"begin": {"help": what}, "to": "improve"}
+    if "undo" in form and state.get("before"):
+        plan, epsilon = state["before"]
+        return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": None}, "to": "noise"}
+    place = forms.text(form, "lever", forms.NUMBER)
+    options = _levers(state)
+    if not place.isdecimal() or int(place) >= len(options):
+        raise UsageError("there is no such lever")
+    plan, epsilon = dict(options[int(place)]["plan"]), state["epsilon"]
+    epsilon = plan.pop("epsilon", epsilon)
+    changed = {**state, "plan": plan}
+    picture(changed, epsilon)
+    before = [state["plan"], state["epsilon"]]
+    return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": before}, "to": "noise"}
+
+
+def _levers(state: Json) -> list[Json]:
+    """What may be used: the levers of a column, or what was measured of statistics."""
+    if Question(**state["plan"]).kind == STATISTICS:
+        return list((state.get("help") or {}).get("levers", ()))
+    found = picture(state, state["epsilon"])["forecast"].usable.levers
+    return [{"plan": forms.use(state["plan"], lever.option)} for lever in found]
+
+
+def helped(told: Json) -> Json:
+    """What would help statistics, each measured by a dry run of its own: how far the worst number is off then."""
+    plan, epsilon, data = told["plan"], told["epsilon"], told["data"]
+    changes: list[tuple[str, str, Json]] = []
+    parts = plan["query"].split("; ")
+    for part in parts:
+        rest = "; ".join(each for each in parts if each != part)
+        if rest and part != "count":  # which is public, and free
+            changes.append((f"leave out {part}", "one question fewer is answered", {"query": rest}))
+    if plan.get("by"):
+        changes.append((f"no groups by {plan['by']}", "one answer for all records together", {"by": None}))
+    double = f"{2 * float(epsilon):.6g}"
+    changes.append((f"twice the epsilon, {double}", "odds may change by the factor squared", {"epsilon": double}))
+    now = release(Question(**plan, epsilon=epsilon), data=data, dry_run=True).usable
+    levers, untried = list[Json](), list[str]()
+    for place, (what, price, change) in enumerate(changes):
+        report("lever", place, len(changes))
+        new = {name: said for name, said in {**plan, "epsilon": epsilon, **change}.items() if said is not None}
+        try:
+            then = release(Question(**new), data=data, dry_run=True).usable
+        except FuguError as error:
+            untried.append(f"{what}: {visible(str(error))}")
+            continue
+        before, after = _widest(now), _widest(then)
+        times = max((before[name] / size for name, size in after.items() if size and name in before), default=0.0)
+        levers.append({"what": what, "price": price, "plan": new, "verdict": then.verdict, "times": times})
+    levers.sort(key=lambda lever: -lever["times"])
+    return {"levers": levers, "untried": untried, "verdict": now.verdict}
+
+
+def _widest(found: Usable) -> dict[str, float]:
+    """Of each question, how far the worst of its groups is off."""
+    sizes: dict[str, float] = {}
+    for each in found.figures:
+        name = str(each.numbers.get("query", each.name)).partition(" by ")[0]
+        sizes[name] = max(each.size, sizes.get(name, 0.0))
+    return sizes
+
+
+def _signed(told: Json) -> Json:
+    """The owner's look; or the signature: the plan and its page are written, and what is signed is the plan's bytes."""
+    state, form = told["state"], told["form"]
+    if "look" in form:
+        if not state["table"]:
+            raise UsageError("no private table was named: start with --table")
+        _, forecast = to_sign(state)
+        what = {"what": "reading the private table", "reference": state["reference"], "ledger": _kept(state),
+                "unit": state["plan"].get("unit"), "columns": forecast.summary["columns"]}  # fmt: skip
+        return {"begin": {"look": what}, "to": "sign"}
+    page, forecast = to_sign(state)
+    certificate = next(iter(forecast.certificates.values()))
+    wanted = certificate.tell().assumptions
+    if {*form.get("assumed", ())} < {str(place) for place in range(len(wanted))}:
+        raise UsageError("tick every assumption that you have looked at; where one is wrong, the promise does not hold")
+    name, role = (forms.text(form, field, 200) for field in ("person", "role"))
+    if not name or not role:
+        raise UsageError("say who you are, and in which role")
+    if "answer" not in form:
+        raise UsageError("tick that you answer for these choices")
+    out = Path(state["out"])
+    out.mkdir(parents=True, exist_ok=True)
+    plan = out / f"release-{state['place']}.plan.toml"
+    Question(**state["plan"], epsilon=state["epsilon"]).save(plan)
+    write_text(out / f"release-{state['place']}.to-sign.html", page)
+    digest = hashlib.sha256(plan.read_bytes()).hexdigest()
+    said = {"name": visible(name), "role": visible(role), "note": visible(forms.text(form, "note")),
+            "assumptions": list(wanted), "plan": digest}  # fmt: skip
+    return {"state": {"signed": said, "at": "release"}, "to": "release" if state["table"] else "sign"}
+
+
+def _kept(state: Json) -> str | None:
+    """The ledger, where there is one already."""
+    place = _place(state)
+    return str(place) if Books(place).there() else None
+
+
+def _released(told: Json) -> Json:
+    """Release once: the plan is what was signed, to the byte."""
+    state = told["state"]
+    if why := _closed(state, "release"):
+        raise UsageError(why)
+    out = _out(state)
+    plan = out.with_suffix(".plan.toml")
+    if hashlib.sha256(plan.read_bytes()).hexdigest() != state["signed"]["plan"]:
+        raise UsageError(f"{plan.name!r} is not what was signed: it was changed since; sign again")
+    what = {"what": "releasing", "plan": str(plan), "out": str(out), "ledger": state["ledger"], "data": state["table"],
+            "signed": state["signed"]}  # fmt: skip
+    return {"begin": {"release": what}, "to": "release"}
+
+
+def _verified(told: Json) -> Json:
+    """The chain of the ledger, event by event."""
+    head = Books(_place(told["state"])).find(books.verify)
+    said = "there is no ledger yet" if head is None else f"holds: every event follows from the one before; head {head}"
+    return {"html": ledger(told, said)}
+
+
+def _checked(told: Json) -> Json:
+    """The officer's files, which the web process hands to a process of their own."""
+    return {
+        "begin": {"check": {"what": "checking", "twice": "twice" in told["form"], "attack": "attack" in told["form"]}},
+        "to": "check",
+    }
+
+
+_TAKEN: dict[str, Callable[[Json], Json]] = {
+    "tables": _counted, "question": _asked, "noise": _chosen, "improve": _improved, "sign": _signed,
+    "release": _released, "ledger": _verified, "check": _checked,
+}  # fmt: skip
