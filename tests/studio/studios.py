@@ -137,7 +137,7 @@ class Client:
             ("question", {**ASKED, **more}),
             ("noise", {"epsilon": "0.5"}),
         ):
-            status, headers, text = self.post(name, fields)
+            status, _, text = self.post(name, fields)
             assert status == 303, text[:3000]
         return self
 

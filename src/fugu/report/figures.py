@@ -307,11 +307,14 @@ def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
                          "beliefs of the reference.")  # fmt: skip
             drawn.append((bars("Average error of a row", "average error", sizes, f"beside-{k}"), said))
         elif first.kind == STATISTIC and all(each.value for each in figures):
-            rows: list[Range] = [
-                (clean(each.name.removeprefix(query).lstrip(", "), 40) or "all records", each.value,
-                 each.value - each.half, each.value + each.half, each.ordinary, f"{_short(each.value, 4)} ± {_short(each.half, 2)}")
-                for each in figures[:_DRAWN * 4]
-            ]  # fmt: skip
+            rows: list[Range] = []
+            for each in figures[: 4 * _DRAWN]:
+                value, half = each.value, each.half
+                other = each.ordinary if found.ordinary is None else found.ordinary * half
+                group = clean(each.name.removeprefix(query).lstrip(", "), 40) or "all records"
+                rows.append(
+                    (group, value, value - half, value + half, other, f"{_short(value, 4)} ± {_short(half, 2)}")
+                )
             wide = [max(each.chance or 0.0, _REACH * abs(each.value)) for each in figures]
             ends = [x for each, w in zip(figures, wide, strict=True) for x in (each.value - w, each.value + w)]
             chance = max((each.chance for each in figures if each.chance), default=None)
@@ -320,7 +323,7 @@ def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
                          f"how far the published number may be off with a probability of 95 %.{more} The axis stays "
                          "where it is while the noise changes.")  # fmt: skip
             keys = ("what the reference says", "95 % interval of what is published", "with ordinary privacy")
-            compared = any(each.ordinary for each in figures)
+            compared = any(other for *_, other, _ in rows)
             about = "; ".join(f"{row[0]}: {row[-1]}" for row in rows[:12])
             axis = Axis(clean(query, 60), min(ends), max(ends))
             drawn.append((Ranges(f"beside-{k}", said.title, about, tuple(rows), axis, keys[: 2 + compared]), said))

@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route, Router
 
-from fugu.studio.guard import FILE, FILES, FORM, Guard, Refused
+from fugu.studio.guard import FILE, FILES, FORM, Guard, TurnedAway
 from fugu.studio.jobs import Child, Job, Json
 
 SCREENS = ("tables", "question", "noise", "improve", "sign", "page", "release", "ledger", "check", "report", "zip")
@@ -171,7 +171,7 @@ def _answered(answer: Json, name: str) -> Response:
     if "file" in answer:
         headers = {"content-disposition": f'attachment; filename="{name}.zip"'}
         return Response(base64.b64decode(answer["file"]), media_type="application/zip", headers=headers)
-    raise Refused(answer.get("status", 500), str(answer.get("refused", "there is no answer")))
+    raise TurnedAway(answer.get("status", 500), str(answer.get("refused", "there is no answer")))
 
 
 async def _read(request: Request) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
@@ -185,7 +185,7 @@ async def _read(request: Request) -> tuple[dict[str, list[str]], list[tuple[str,
         else:
             given = await FormParser(request.headers, request.stream()).parse()
     except (MultiPartException, KeyError, ValueError) as error:
-        raise Refused(400, f"the form cannot be read; {FILES} files at most") from error
+        raise TurnedAway(400, f"the form cannot be read; {FILES} files at most") from error
     form: dict[str, list[str]] = {}
     files = []
     for key, value in given.multi_items():
@@ -195,7 +195,7 @@ async def _read(request: Request) -> tuple[dict[str, list[str]], list[tuple[str,
         content = await value.read(FILE + 1)
         await value.close()
         if len(content) > FILE:
-            raise Refused(413, f"a file is larger than {FILE // 1_000_000} MB; check it with fugu verify")
+            raise TurnedAway(413, f"a file is larger than {FILE // 1_000_000} MB; check it with fugu verify")
         if value.filename:
             files.append((value.filename, base64.b64encode(content).decode()))
     return form, files

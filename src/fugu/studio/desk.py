@@ -202,9 +202,8 @@ def noise(told: Json) -> str:
 
 def picture(state: Json, epsilon: str) -> Json:
     """What a release at this epsilon would be, as the sections of its page are told."""
-    forecast = forecast_of(
-        json.dumps(state["plan"], sort_keys=True), epsilon, state["table"], *_stamp(state["reference"])
-    )
+    plan = json.dumps(state["plan"], sort_keys=True)
+    forecast = forecast_of(plan, epsilon, state["table"], *_stamp(state["reference"]))
     held = weakest(each for each in forecast.certificates.values() if isinstance(each, Promising))
     odds = None if held is None else odds_of(held.believed)
     alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
@@ -221,16 +220,21 @@ def forecast_of(plan: str, epsilon: str, table: str | None, reference: str, _: i
 
 
 def least(plan: Json, wanted: str) -> str:
-    """The least epsilon with which a column has this average error, rounded up to three digits."""
+    """The least epsilon with which what is planned has this average error at most."""
     from fugu.calibration.plan import plan as planned
+    from fugu.queries.statistic import split
     from fugu.releasing import options
     from fugu.releasing.column_route import scenario_of
+    from fugu.session.routes import least_epsilon
 
-    asked = Question(**plan)
-    if asked.kind != COLUMN:
-        raise UsageError("an epsilon is found for the error of a column; of statistics, move the slider")
-    found = planned(scenario_of(asked, asked.reference), options.positive("the error", wanted))
-    return f"{float(found.epsilon):.6g}"
+    asked, error = Question(**plan), options.positive("the error", wanted)
+    if asked.kind == COLUMN:
+        found = planned(scenario_of(asked, str(asked.reference)), float(error)).epsilon
+    else:
+        questions = options.questions_of(split(asked.asked), asked.by, asked.bounds, asked.step, asked.bins)
+        wanted_of = str(asked.reference), questions, asked.secret, error
+        found = least_epsilon(*wanted_of, unit=asked.unit, rows=asked.rows).epsilon
+    return f"{float(found):.9g}"
 
 
 def improve(told: Json) -> str:
@@ -244,10 +248,8 @@ def sign(told: Json, error: str = "", form: forms.Form | None = None) -> str:
     """The page to be signed, and who answers for it."""
     state = told["state"]
     page, forecast = to_sign(state)
-    certificate = next(iter(forecast.certificates.values()))
-    return screen(
-        "sign", told, page=Html(main_of(page)), assumptions=certificate.tell().assumptions, error=error, form=form or {}
-    )
+    facts = {"assumptions": _assumed(forecast), "error": error, "form": form or {}}
+    return screen("sign", told, page=Html(main_of(page)), **facts)
 
 
 def to_sign(state: Json) -> tuple[str, Forecast]:
@@ -257,6 +259,11 @@ def to_sign(state: Json) -> tuple[str, Forecast]:
         plan = Question(**state["plan"], epsilon=state["epsilon"])
         forecast = release(plan, data=state["table"] or None, dry_run=True, report=page)
         return page.read_text("utf-8"), forecast
+
+
+def _assumed(forecast: Forecast) -> tuple[str, ...]:
+    """What the promise rests on, of all groups."""
+    return tuple(dict.fromkeys(line for each in forecast.certificates.values() for line in each.tell().assumptions))
 
 
 def going(told: Json) -> str:
@@ -446,8 +453,7 @@ def _signed(told: Json) -> Json:
                 "unit": state["plan"].get("unit"), "columns": forecast.summary["columns"]}  # fmt: skip
         return {"begin": {"look": what}, "to": "sign"}
     page, forecast = to_sign(state)
-    certificate = next(iter(forecast.certificates.values()))
-    wanted = certificate.tell().assumptions
+    wanted = _assumed(forecast)
     if {*form.get("assumed", ())} < {str(place) for place in range(len(wanted))}:
         raise UsageError("tick every assumption that you have looked at; where one is wrong, the promise does not hold")
     name, role = (forms.text(form, field, 200) for field in ("person", "role"))

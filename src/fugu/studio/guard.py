@@ -32,7 +32,7 @@ _PATH = re.compile(r"/[A-Za-z0-9_-]+/[a-z]*(\.[a-z]+)?")
 _TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-class Refused(Exception):
+class TurnedAway(Exception):
     """A request that is not answered as it was meant: the status, and why in a sentence."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -41,7 +41,7 @@ class Refused(Exception):
 
 
 @final
-class Numbers:
+class FormNumbers:
     """The numbers of forms: each is good once, and only the last ones are known."""
 
     MOST = 4_000
@@ -58,9 +58,9 @@ class Numbers:
         return number
 
     def take(self, number: str) -> bool:
-        """Whether a form comes for the first time; `Refused` for a number that is not one of these."""
+        """Whether a form comes for the first time; `TurnedAway` for a number that is not one of these."""
         if number not in self._open:
-            raise Refused(403, "this form is not of this run of the studio: open the page anew, and send it again")
+            raise TurnedAway(403, "this form is not of this run of the studio: open the page anew, and send it again")
         first, self._open[number] = self._open[number], False
         return first
 
@@ -79,7 +79,7 @@ class Guard:
     """The digest of the one style sheet that stands inside a page."""
 
     def __post_init__(self) -> None:
-        self.numbers = Numbers()
+        self.numbers = FormNumbers()
         self._code: str | None = secrets.token_urlsafe(24)
         self._cookie = secrets.token_urlsafe(32)
         self._until, self.seen = time.monotonic() + FRESH, time.monotonic()
@@ -122,7 +122,7 @@ class Guard:
                 return
             self.seen = time.monotonic()
             await self.inner(scope, _limited(scope, receive), sent)
-        except Refused as refused:
+        except TurnedAway as refused:
             if not begun:
                 await _answer(sent, refused.status, refused.why, [(b"connection", b"close")])
         except Exception as error:  # what a library says may name a cell
@@ -130,36 +130,36 @@ class Guard:
                 await _answer(sent, 500, f"the studio failed ({type(error).__name__})", [(b"connection", b"close")])
 
     def _admitted(self, scope: Scope) -> list[tuple[bytes, bytes]] | None:
-        """None for a request of the one who may ask; headers, for who comes in now; `Refused` for all others."""
+        """None for a request of the one who may ask; headers, for who comes in now; `TurnedAway` for all others."""
         told = _Headers(scope["headers"])
         if told.only("host") != f"127.0.0.1:{self.port}":
-            raise Refused(421, "this is not the address of the studio")
+            raise TurnedAway(421, "this is not the address of the studio")
         path = bytes(scope["raw_path"]).decode("latin-1")
         if len(path) + len(scope.get("query_string", b"")) > QUERY:
-            raise Refused(414, "the address is too long")
+            raise TurnedAway(414, "the address is too long")
         if scope["method"] not in ("GET", "POST"):
-            raise Refused(405, "a page is asked for with GET, a form is sent with POST")
+            raise TurnedAway(405, "a page is asked for with GET, a form is sent with POST")
         if not _PATH.fullmatch(path):
-            raise Refused(404, "there is no such page")
+            raise TurnedAway(404, "there is no such page")
         room = path.split("/")[1]
         if self._code is not None and _same(room, self._code) and scope["method"] == "GET":
             return self._entered()
         if not _same(room, self.room) or not _same(told.cookie(_COOKIE), self._cookie):
-            raise Refused(401, "the studio knows you by the address that it printed; start it again for a new one")
+            raise TurnedAway(401, "the studio knows you by the address that it printed; start it again for a new one")
         if told.only("sec-fetch-site") not in ("", "same-origin", "none"):
-            raise Refused(403, "this was asked for by a page of somebody else")
+            raise TurnedAway(403, "this was asked for by a page of somebody else")
         if scope["method"] == "POST":
             if told.only("origin") != self.origin:
-                raise Refused(403, "a form must come from a page of the studio")
+                raise TurnedAway(403, "a form must come from a page of the studio")
             if told.only("content-type").partition(";")[0] not in _TYPES:
-                raise Refused(415, "this is not a form")
+                raise TurnedAway(415, "this is not a form")
         return None
 
     def _entered(self) -> list[tuple[bytes, bytes]]:
         """What leads whoever came by the code to the room; the code is used up, in time or not."""
         self._code = None
         if time.monotonic() > self._until:
-            raise Refused(401, "the address is good for a minute; start the studio again for a new one")
+            raise TurnedAway(401, "the address is good for a minute; start the studio again for a new one")
         kept = f"{_COOKIE}={self._cookie}; Path=/{self.room}/; HttpOnly; SameSite=Strict"
         return [(b"location", f"/{self.room}/".encode()), (b"set-cookie", kept.encode())]
 
@@ -211,10 +211,10 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
         try:
             message = await asyncio.wait_for(receive(), PATIENCE)
         except TimeoutError:
-            raise Refused(408, "the form did not come to an end") from None
+            raise TurnedAway(408, "the form did not come to an end") from None
         taken += len(message.get("body", b""))
         if taken > most:
-            raise Refused(413, f"this is too large: {FILES} files of {FILE // 1_000_000} MB at most")
+            raise TurnedAway(413, f"this is too large: {FILES} files of {FILE // 1_000_000} MB at most")
         return message
 
     return received

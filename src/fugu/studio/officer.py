@@ -55,7 +55,8 @@ def checked(asked: Json) -> Json:
         attack = list(_attacked(found)) if asked["attack"] and verdict.holds else []
         return {
             "holds": verdict.holds, "fails": any(outcome == "fails" for _, outcome, _ in verdict.checks),
-            "reason": visible(verdict.reason), "checks": [list(map(visible, line)) for line in (*verdict.checks, *attack)],
+            "reason": visible(verdict.reason),
+            "checks": [list(map(visible, line)) for line in (*verdict.checks, *attack)],
             "promise": [visible(line) for line in promise_lines(found.document)] if verdict.holds else [],
             "notes": [visible(note) for note in notes], "name": visible(name),
             "page": main_of(_report(found, paths.get("signer"))) if verdict.holds else "",
@@ -127,10 +128,11 @@ def roles_of(found: Exhibit, names: list[str], notes: list[str]) -> dict[str, st
         elif not name.endswith((".json", ".html")):
             rest.append(name)
     for name in rest:
-        role = next((role for role in wanted if role not in roles), None)
-        if role is None:
+        missing = [role for role in wanted if role not in roles]
+        if not missing:
             notes.append(f"{name}: the certificate speaks of no such file, so it was not read")
             continue
+        role = missing[0]
         roles[role] = name
         notes.append(f"{name} was taken for {'the published file' if role == 'published' else role} {wanted[role]!r}")
     if "published" in roles and roles["published"] != wanted["published"] and _PLAIN.fullmatch(wanted["published"]):

@@ -28,8 +28,9 @@ DOES = {
     "desk": "fugu.studio.desk:asked", "help": "fugu.studio.desk:helped", "look": "fugu.studio.work:looked",
     "release": "fugu.studio.work:released", "check": "fugu.studio.officer:checked",
 }  # fmt: skip
-SECONDS, MEMORY = 20, 2**30
-"""What a check of files from outside may take: of the processor, and of memory beside what the libraries take."""
+SECONDS, MEMORY, WRITTEN = 20, 2**30, 2**25
+"""What a check of files from outside may take: of the processor, of memory beside what the libraries take, of a file
+that it writes."""
 _OFTEN = 0.1
 
 
@@ -55,17 +56,13 @@ def limit() -> None:
         import fugu.auditing.examine
         import fugu.report.dossier  # noqa: F401
 
-        held = (
-            int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-            if sys.platform == "linux"
-            else 2**32
-        )
-        for what, most in (
-            (resource.RLIMIT_CPU, SECONDS),
-            (resource.RLIMIT_AS, held + MEMORY),
-            (resource.RLIMIT_FSIZE, 2**25),
-        ):
-            resource.setrlimit(what, (most, most))
+        taken = 0
+        if sys.platform == "linux":
+            taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        most = {resource.RLIMIT_CPU: SECONDS, resource.RLIMIT_FSIZE: WRITTEN}
+        most |= {resource.RLIMIT_AS: taken + MEMORY} if taken else {}
+        for what, size in most.items():
+            resource.setrlimit(what, (size, size))
 
 
 def tell(out: BinaryIO, told: Json) -> None:
@@ -109,7 +106,7 @@ def looked(asked: Json) -> Json:
     read = set(asked["columns"])
     cells = [line for line in seen.cells() if line[0] in read]
     return {
-        "records": seen.records, "head": list(HEAD), "cells": cells, "alarms": list(seen.alarms),
+        "rows": seen.records, "head": list(HEAD), "cells": cells, "alarms": list(seen.alarms),
         "causes": list(seen.causes), "marking": OWNER, "outside": OUTSIDE,
     }  # fmt: skip
 
