@@ -103,14 +103,14 @@ class Client:
     def post(self, name, fields=(), **headers):
         """A form of a screen, with a number of its own unless one is given."""
         told = dict(fields)
-        told.setdefault("number", self.number(name))
+        told.setdefault("number", self.guard.numbers.fresh())
         body = urllib.parse.urlencode(told, doseq=True).encode()
         sent = {"Cookie": self.cookie, "Origin": self.guard.origin, "Content-Type": FORM, **headers}
         return self.ask("POST", self.root + name, body, **sent)
 
     def upload(self, files, fields=(), name="check", **headers):
         """Files for the officer's screen, as a browser sends them."""
-        mark, told = "fugu-test", {"number": self.number(name), **dict(fields)}
+        mark, told = "fugu-test", {"number": self.guard.numbers.fresh(), **dict(fields)}
         body = b"".join(
             f'--{mark}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{text}\r\n'.encode()
             for key, text in told.items()
@@ -119,9 +119,10 @@ class Client:
             head = f'--{mark}\r\nContent-Disposition: form-data; name="files"; filename="{file}"\r\n'
             body += head.encode() + b"Content-Type: application/octet-stream\r\n\r\n" + content + b"\r\n"
         body += f"--{mark}--\r\n".encode()
-        kind = f"multipart/form-data; boundary={mark}"
-        return self.ask("POST", self.root + name, body,
-                        **{"Cookie": self.cookie, "Origin": self.guard.origin, "Content-Type": kind, **headers})  # fmt: skip
+        sent = {"Cookie": self.cookie, "Origin": self.guard.origin, **headers}
+        return self.ask(
+            "POST", self.root + name, body, **{"Content-Type": f"multipart/form-data; boundary={mark}", **sent}
+        )
 
     def wait(self, seconds=120):
         """Until nothing goes on."""

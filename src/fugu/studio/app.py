@@ -75,6 +75,7 @@ class Studio:
             if job.kind != "release":
                 job.stop()
         self.desk.stop()
+        self.desk.close()
 
     # What is asked for.
 

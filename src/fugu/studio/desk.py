@@ -98,8 +98,10 @@ def shown(told: Json) -> Json:
         return {"to": "check"}
     if name == "zip":
         return {"file": base64.b64encode(packed(state)).decode()}
+    if _closed(state, name) and not told["jobs"]:
+        return {"to": "question" if _closed(state, name) == _NOT_YET else "sign"}
     try:
-        return {"html": _SCREENS[name](told)}
+        return {"html": _SCREENS[name](told), "status": told.get("status", 200)}
     except FuguError as error:
         return {"html": _refusal(told, error), "status": 400}
 
