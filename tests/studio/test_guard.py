@@ -10,17 +10,18 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 from studios import ASKED, FORM, running, state_of, tables
 
 from fugu.studio import app, guard
 from fugu.studio.guard import FILE, FormNumbers, Guard, TurnedAway
-from fugu.studio.guard import FORM as MOST
 
 HEADERS = {
     "cache-control": "no-store", "cross-origin-opener-policy": "same-origin", "x-frame-options": "DENY",
-    "cross-origin-resource-policy": "same-origin", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin", "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
 }  # fmt: skip
 NAMES = (*app.SCREENS, "", "studio.css", "studio.js", "icon.svg", "nothing")
 
@@ -187,8 +188,8 @@ def test_a_body_is_counted_while_it_comes():
         headers = (cookie, (b"origin", room.origin.encode()), (b"content-type", kind))
         return alone(f"/{room.room}/check", *headers, method="POST", body=body, door=room)[0]
 
-    assert sized(FORM.encode(), MOST - 10, 10) == 200
-    assert sized(FORM.encode(), MOST + 20, 10) == 413
+    assert sized(FORM.encode(), guard.FORM - 10, 10) == 200
+    assert sized(FORM.encode(), guard.FORM + 20, 10) == 413
     assert sized(b"multipart/form-data; boundary=x", 4 * FILE, 40) == 200
     assert sized(b"multipart/form-data; boundary=x", 5 * FILE, 40) == 413
 
@@ -203,11 +204,10 @@ def test_a_gigabyte_is_not_read(studio):
     link.sendall(b"%x\r\n%s\r\n" % (len(first), first))
     piece = b"%x\r\n%s\r\n" % (2**20, b" " * 2**20)
     link.settimeout(20)
-    with pytest.raises(OSError, match=r"."):  # the door is shut on it
+    with suppress(OSError):  # the door is shut on it
         while sent < 2**30:
             link.sendall(piece)
             sent += 2**20
-        raise AssertionError("all of it was read")
     link.close()
     assert sent < 100 * 2**20
     assert studio.get("check")[0] == 200
@@ -266,7 +266,8 @@ def test_the_web_process_has_nothing_that_reads_tables():
     names = json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
     assert not {name for name in names if name.split(".")[0] in ("numpy", "scipy", "duckdb", "narwhals", "flint")}
     assert {name for name in names if name.startswith("fugu.")} <= {
-        "fugu._version", "fugu.errors", "fugu.lazily", "fugu.studio", "fugu.studio.app", "fugu.studio.guard", "fugu.studio.jobs",
+        "fugu._version", "fugu.errors", "fugu.lazily", "fugu.studio", "fugu.studio.app",
+        "fugu.studio.guard", "fugu.studio.jobs",
     }  # fmt: skip
 
 

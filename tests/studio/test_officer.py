@@ -1,4 +1,4 @@
-"""The officer's screen: what holds is said to hold, an edited file is found, and nothing that is handed in does harm."""
+"""The officer's screen: what holds is said to hold, an edited file is found, nothing that is handed in does harm."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_an_edited_file_is_found(client, folder):
         client, [*given(folder, "out.certificate.json"), ("out (1).csv", (folder / "out.csv").read_bytes())]
     )
     assert "It holds" in renamed
-    certificate = (folder / "out.certificate.json").read_bytes().replace(b'"epsilon": "1"', b'"epsilon": "0.1"')
+    certificate = (folder / "out.certificate.json").read_bytes().replace(b'"epsilon":"1"', b'"epsilon":"0.1"')
     assert certificate != (folder / "out.certificate.json").read_bytes()
     assert "It does not hold" in checked(client, [("out.certificate.json", certificate)])
 
@@ -134,7 +134,7 @@ def test_what_is_no_certificate_is_refused_in_words(client, content):
 
 def test_numbers_of_a_hundred_million_digits_are_not_worked_out(client, folder):
     text = (folder / "out.certificate.json").read_text()
-    bomb = re.sub(r'"epsilon": "1"', '"epsilon": "1e100000000"', text)
+    bomb = text.replace('"epsilon":"1"', '"epsilon":"1e100000000"')
     assert bomb != text
     assert "It does not hold" in checked(client, [("a.json", bomb.encode())]) or "Not yet" in client.get("check")[2]
 

@@ -4,21 +4,23 @@ from the reference, the plan, the ledger and what went out; no private table is 
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 import json
 import os
 import re
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from fugu.auditing.books import extract
+from fugu.data.schema import value_text
 from fugu.data.uses import Description, describe
 from fugu.documents.certificate import Certificate
 from fugu.documents.promises import Promising, weakest
+from fugu.documents.sign_off import SignOff
 from fugu.drawing.marks import Html
 from fugu.errors import FuguError, UsageError
 from fugu.files import write_text
@@ -27,13 +29,13 @@ from fugu.ledger import Books, books
 from fugu.ledger.books import Account, accounts
 from fugu.ledger.keys import Place, own_ledger, place_of
 from fugu.progress import report
-from fugu.question import COLUMN, STATISTICS, Question
+from fugu.question import COLUMN, SIGN_OFF, STATISTICS, Question
 from fugu.releasing.one_door import release
 from fugu.releasing.outcome import Forecast
 from fugu.report.figures import use_figures
 from fugu.report.template import policy, render, sheet, story
 from fugu.studio import forms
-from fugu.studio.work import in_folder, main_of
+from fugu.studio.work import main_of
 from fugu.utility.usable import Usable
 from fugu.visible import brief, visible
 
@@ -70,11 +72,13 @@ def _found(out: Path) -> Json:
     if not numbers:
         return {"place": 1}
     place = max(numbers)
-    question = Question.load(out / f"release-{place}.plan.toml")
+    file = out / f"release-{place}.plan.toml"
+    question = Question.load(file)
     plan = {name: said for name, said in question.to_json().items() if name != "epsilon"}
-    found: Json = {"place": place, "plan": plan, "epsilon": question.epsilon, "at": "sign"}
+    found: Json = {"place": place, "plan": plan, "epsilon": question.epsilon, "at": "release"}
+    found["signed"] = asdict(SignOff.load(file))
     if (out / f"release-{place}.certificate.json").exists():
-        found |= {"went": True, "at": "release"}
+        found["went"] = True
     return found
 
 
@@ -249,23 +253,9 @@ def improve(told: Json) -> str:
 def sign(told: Json, error: str = "", form: forms.Form | None = None) -> str:
     """The page to be signed, and who answers for it."""
     state = told["state"]
-    page, forecast = to_sign(state)
-    facts = {"assumptions": _assumed(forecast), "error": error, "form": form or {}}
-    return screen("sign", told, page=Html(main_of(page)), **facts)
-
-
-def to_sign(state: Json) -> tuple[str, Forecast]:
-    """The page to be signed, made without the private table."""
-    with in_folder({}) as folder:
-        page = Path(folder) / "page.html"
-        plan = Question(**state["plan"], epsilon=state["epsilon"])
-        forecast = release(plan, data=state["table"] or None, dry_run=True, report=page)
-        return page.read_text("utf-8"), forecast
-
-
-def _assumed(forecast: Forecast) -> tuple[str, ...]:
-    """What the promise rests on, of all groups."""
-    return tuple(dict.fromkeys(line for each in forecast.certificates.values() for line in each.tell().assumptions))
+    forecast = picture(state, state["epsilon"])["forecast"]
+    facts = {"assumptions": forecast.assumptions, "error": error, "form": form or {}}
+    return screen("sign", told, page=Html(main_of(forecast.to_html())), **facts)
 
 
 def going(told: Json) -> str:
@@ -330,6 +320,8 @@ _SCREENS: dict[str, Callable[..., str]] = {
 
 def taken(told: Json) -> Json:
     """What a form changes, what it begins, and where it leads."""
+    if told["name"] not in _TAKEN or (told["state"]["checks"] and told["name"] != "check"):
+        return {"to": "check"}
     try:
         return _TAKEN[told["name"]](told)
     except FuguError as error:
@@ -445,33 +437,36 @@ def _widest(found: Usable) -> dict[str, float]:
 
 
 def _signed(told: Json) -> Json:
-    """The owner's look; or the signature: the plan and its page are written, and what is signed is the plan's bytes."""
+    """The owner's look; or the sign-off: the plan with it, and its page, are written."""
     state, form = told["state"], told["form"]
+    forecast = picture(state, state["epsilon"])["forecast"]
     if "look" in form:
         if not state["table"]:
             raise UsageError("no private table was named: start with --table")
-        _, forecast = to_sign(state)
         what = {"what": "reading the private table", "reference": state["reference"], "ledger": _kept(state),
                 "unit": state["plan"].get("unit"), "columns": forecast.summary["columns"]}  # fmt: skip
         return {"begin": {"look": what}, "to": "sign"}
-    page, forecast = to_sign(state)
-    wanted = _assumed(forecast)
-    if {*form.get("assumed", ())} < {str(place) for place in range(len(wanted))}:
+    wanted = forecast.assumptions
+    if not {str(place) for place in range(len(wanted))} <= {*form.get("assumed", ())}:
         raise UsageError("tick every assumption that you have looked at; where one is wrong, the promise does not hold")
-    name, role = (forms.text(form, field, 200) for field in ("person", "role"))
-    if not name or not role:
-        raise UsageError("say who you are, and in which role")
-    if "answer" not in form:
-        raise UsageError("tick that you answer for these choices")
+    if not forms.text(form, "role") or "answer" not in form:
+        raise UsageError("say who you are and in which role, and tick that you answer for these choices")
+    name, role, note = (forms.text(form, field) for field in ("person", "role", "note"))
+    said = SignOff(name, role, note, wanted, forecast.plan_sha256)
     out = Path(state["out"])
     out.mkdir(parents=True, exist_ok=True)
-    plan = out / f"release-{state['place']}.plan.toml"
+    plan = _plan(state)
     Question(**state["plan"], epsilon=state["epsilon"]).save(plan)
-    write_text(out / f"release-{state['place']}.to-sign.html", page)
-    digest = hashlib.sha256(plan.read_bytes()).hexdigest()
-    said = {"name": visible(name), "role": visible(role), "note": visible(forms.text(form, "note")),
-            "assumptions": list(wanted), "plan": digest}  # fmt: skip
-    return {"state": {"signed": said, "at": "release"}, "to": "release" if state["table"] else "sign"}
+    lines = [
+        f"{key} = {value_text(list(value) if key == 'assumptions' else value)}" for key, value in asdict(said).items()
+    ]
+    write_text(plan, "\n".join([plan.read_text("utf-8"), f"[{SIGN_OFF}]", *lines, ""]))
+    forecast.report(out / f"release-{state['place']}.to-sign.html", force=True)
+    return {"state": {"signed": asdict(said), "at": "release"}, "to": "release" if state["table"] else "sign"}
+
+
+def _plan(state: Json) -> Path:
+    return Path(state["out"]) / f"release-{state['place']}.plan.toml"
 
 
 def _kept(state: Json) -> str | None:
@@ -481,17 +476,12 @@ def _kept(state: Json) -> str | None:
 
 
 def _released(told: Json) -> Json:
-    """Release once: the plan is what was signed, to the byte."""
+    """Release once what was signed: the file says what that was, and is refused if it was changed since."""
     state = told["state"]
     if why := _closed(state, "release"):
         raise UsageError(why)
-    out = _out(state)
-    plan = out.with_suffix(".plan.toml")
-    if hashlib.sha256(plan.read_bytes()).hexdigest() != state["signed"]["plan"]:
-        raise UsageError(f"{plan.name!r} is not what was signed: it was changed since; sign again")
-    what = {"what": "releasing", "plan": str(plan), "out": str(out), "ledger": state["ledger"], "data": state["table"],
-            "signed": state["signed"]}  # fmt: skip
-    return {"begin": {"release": what}, "to": "release"}
+    what = {"plan": str(_plan(state)), "out": str(_out(state)), "ledger": state["ledger"], "data": state["table"]}
+    return {"begin": {"release": {"what": "releasing", **what}}, "to": "release"}
 
 
 def _verified(told: Json) -> Json:

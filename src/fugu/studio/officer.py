@@ -43,24 +43,31 @@ def checked(asked: Json) -> Json:
     with in_folder(given) as place:
         folder = Path(place)
         name = certificate_among(folder, sorted(given), notes)
-        found = find(folder / name)
-        roles = roles_of(found, [each for each in sorted(given) if each != name], notes)
-        paths = {role: folder / each for role, each in roles.items()}
-        stage("checking what is stated")
-        verdict = examine(
-            folder / name, published=paths.get("published"), reference=paths.get("reference"),
-            signer=paths.get("signer"), twice=asked["twice"],
-        )  # fmt: skip
-        stage("making the report")
-        attack = list(_attacked(found)) if asked["attack"] and verdict.holds else []
-        return {
-            "holds": verdict.holds, "fails": any(outcome == "fails" for _, outcome, _ in verdict.checks),
-            "reason": visible(verdict.reason),
-            "checks": [list(map(visible, line)) for line in (*verdict.checks, *attack)],
-            "promise": [visible(line) for line in promise_lines(found.document)] if verdict.holds else [],
-            "notes": [visible(note) for note in notes], "name": visible(name),
-            "page": main_of(_report(found, paths.get("signer"))) if verdict.holds else "",
-        }  # fmt: skip
+        try:
+            told = _examined(folder, name, [each for each in sorted(given) if each != name], notes, asked)
+        except CertificateError as error:  # there is no whole document to begin with
+            told = {"holds": False, "fails": True, "reason": str(error), "checks": [], "promise": [], "page": ""}
+    lines = {key: list(map(visible, said)) for key, said in (("promise", told["promise"]), ("notes", notes))}
+    checks = [list(map(visible, line)) for line in told["checks"]]
+    return {**told, **lines, "reason": visible(told["reason"]), "checks": checks, "name": visible(name)}
+
+
+def _examined(folder: Path, name: str, others: list[str], notes: list[str], asked: Json) -> Json:
+    found = find(folder / name)
+    paths = {role: folder / each for role, each in roles_of(found, others, notes).items()}
+    stage("checking what is stated")
+    verdict = examine(
+        folder / name, published=paths.get("published"), reference=paths.get("reference"),
+        signer=paths.get("signer"), twice=asked["twice"],
+    )  # fmt: skip
+    attack = list(_attacked(found)) if asked["attack"] and verdict.holds else []
+    stage("making the report")
+    return {
+        "holds": verdict.holds, "fails": any(outcome == "fails" for _, outcome, _ in verdict.checks),
+        "reason": verdict.reason, "checks": [*verdict.checks, *attack],
+        "promise": promise_lines(found.document) if verdict.holds else [],
+        "page": main_of(_report(found, paths.get("signer"))) if verdict.holds else "",
+    }  # fmt: skip
 
 
 def sorted_out(files: list[tuple[str, str]]) -> tuple[dict[str, bytes], list[str]]:

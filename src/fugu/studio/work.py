@@ -99,15 +99,18 @@ def answered(function: Callable[[Json], Json], asked: Json, out: BinaryIO) -> Js
 
 
 def looked(asked: Json) -> Json:
-    """How the private table is read: counts, for its owner's eyes."""
+    """How the private table is read, for its owner's eyes: counts, and what is likely behind them, never a cell."""
     from fugu.checking.check import HEAD, OUTSIDE, OWNER, check
 
     seen = check(asked["table"], asked["reference"], unit=asked["unit"], ledger=asked["ledger"])
-    read = set(asked["columns"])
-    cells = [line for line in seen.cells() if line[0] in read]
+    rows = [row for row in seen.rows if row.column in set(asked["columns"])]
+    named = [
+        f"{row.column}: {said.partition(':')[0]}" for row in rows for said in dict.fromkeys((*row.alarms, *row.causes))
+    ]
     return {
-        "rows": seen.records, "head": list(HEAD), "cells": cells, "alarms": list(seen.alarms),
-        "causes": list(seen.causes), "marking": OWNER, "outside": OUTSIDE,
+        "rows": seen.records, "head": list(HEAD), "outside": OUTSIDE, "marking": OWNER,
+        "cells": [line for line in seen.cells() if line[0] in {row.column for row in rows}],
+        "causes": [*(said.partition(":")[0] for said in seen.absent), *named, *(each.words for each in seen.overlaps)],
     }  # fmt: skip
 
 
