@@ -8,7 +8,6 @@ import json
 import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import suppress
 
@@ -269,34 +268,3 @@ def test_the_web_process_has_nothing_that_reads_tables():
         "fugu._version", "fugu.errors", "fugu.lazily", "fugu.studio", "fugu.studio.app",
         "fugu.studio.guard", "fugu.studio.jobs",
     }  # fmt: skip
-
-
-def test_only_the_release_and_the_look_are_told_where_the_table_is(tmp_path, monkeypatch):
-    folder, asked, opened = tables(tmp_path), [], []
-    ask = app.Child.ask
-
-    def heard(self, told, *more):
-        asked.append((self.kind, json.dumps(told)))
-        return ask(self, told, *more)
-
-    def watch(event, given):
-        if event == "open" and listening and str(given[0]).endswith("private.csv"):
-            opened.append(given)
-
-    monkeypatch.setattr(app.Child, "ask", heard)
-    (folder / "hidden").mkdir()
-    private = (folder / "clinic_today.csv").rename(folder / "hidden" / "private.csv")
-    listening = True
-    sys.addaudithook(watch)
-    with running(state_of(folder, table="private.csv"), str(private)) as client:
-        client.enter().plan()
-        client.post("sign", {"look": "on"})
-        client.wait()
-        client.sign().release()
-        assert client.studio.state["went"]
-        assert "opened for its release" in client.get("release")[2]
-        threading.Event().wait(0.1)
-    listening = False
-    told = {kind for kind, text in asked if str(private) in text or "hidden" in text}
-    assert told == {"release", "look"} and not opened
-    assert {kind for kind, _ in asked} == {"desk", "release", "look"}

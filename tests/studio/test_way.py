@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import sys
 import threading
 import time
 import zipfile
@@ -28,8 +29,23 @@ def went(tmp_path_factory):
     folder, pages = tables(tmp_path_factory.mktemp("way")), {}
     rows = (folder / "clinic_today.csv").read_text().splitlines()
     rows[1:4] = ["9001,41,Xenomarker,Ymarker,no,99999777", "9002,x marks,F,west,no,200", "9003,50,F,Zmarker,yes,210"]
-    (folder / "clinic_today.csv").write_text("\n".join(rows) + "\n")
-    with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
+    (folder / "hidden").mkdir()
+    private = folder / "hidden" / "clinic_today.csv"
+    private.write_text("\n".join(rows) + "\n")
+    asked, opened, ask = [], [], Child.ask
+
+    def heard(self, told, *more):
+        asked.append((self.kind, json.dumps(told)))
+        return ask(self, told, *more)
+
+    def watch(event, what):
+        if event == "open" and str(what[0]) == str(private):
+            opened.append(what)
+
+    sys.addaudithook(watch)
+    patch = pytest.MonkeyPatch()
+    patch.setattr(Child, "ask", heard)
+    with running(state_of(folder), str(private)) as client:
         client.enter().plan(by="")
         for name in ("tables", "question", "noise", "improve", "sign"):
             pages[name] = client.get(name)[2]
@@ -40,10 +56,17 @@ def went(tmp_path_factory):
         client.wait()
         pages["look"] = client.get("sign")[2]
         pages["before"] = client.sign().get("release")[2]
-        client.release()
+        pressed = [threading.Thread(target=client.post, args=("release",)) for _ in range(4)]
+        for press in pressed:
+            press.start()
+        for press in pressed:
+            press.join()
+        client.wait()
+        client.asked, client.opened = tuple(asked), tuple(opened)
         for name in ("release", "ledger"):
             pages[name + " after"] = client.get(name)[2]
         yield client, folder, pages
+    patch.undo()
 
 
 def requests_in(folder):
@@ -136,14 +159,23 @@ def test_a_second_press_and_a_restart_find_the_first_release(went):
 
 def test_a_plan_that_was_changed_after_it_was_signed_is_not_released(tmp_path):
     folder = tables(tmp_path)
-    with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
-        client.enter().plan().sign()
-        plan = folder / "out" / "release-1.plan.toml"
-        plan.write_text(plan.read_text().replace('epsilon = "0.5"', 'epsilon = "5"'))
-        client.release()
-        page = client.get("release")[2]
-    assert "another plan" in page and not (folder / "out" / "release-1.csv").exists()
-    assert not (folder / "ledger.db").exists() or not requests_in(folder)
+    plan = {"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)", "protect": "smoker"}
+    state = state_of(folder, plan=plan, epsilon="0.5", place=1)
+    every = [str(k) for k in range(len(desk.picture(state, "0.5")["forecast"].assumptions))]
+    form = {"assumed": every, "person": ["Ada"], "role": ["steward"], "answer": ["on"]}
+    desk.taken({"name": "sign", "state": state, "form": form, "number": "1", "jobs": {}})
+    file, out = folder / "out" / "release-1.plan.toml", folder / "out" / "release-1.csv"
+    file.write_text(file.read_text().replace('epsilon = "0.5"', 'epsilon = "5"'))
+    asked = {
+        "plan": str(file),
+        "out": str(out),
+        "ledger": state["ledger"],
+        "data": "t",
+        "table": str(folder / "clinic_today.csv"),
+    }
+    with pytest.raises(fugu.errors.UsageError, match="another plan"):
+        work.released(asked)
+    assert not out.exists() and not (folder / "ledger.db").exists()
 
 
 def test_nobody_signs_without_every_assumption_a_name_and_a_word(tmp_path):
@@ -167,24 +199,20 @@ def test_nobody_signs_without_every_assumption_a_name_and_a_word(tmp_path):
     assert desk.taken({"name": "sign", "state": state, "form": whole, "number": "1", "jobs": {}})["to"] == "release"
 
 
-def test_two_tabs_at_once_draw_once(tmp_path):
-    folder = tables(tmp_path)
-    with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
-        client.enter().plan().sign()
-        pressed = [threading.Thread(target=client.post, args=("release",)) for _ in range(4)]
-        for press in pressed:
-            press.start()
-        for press in pressed:
-            press.join()
-        client.wait()
-        assert client.studio.state["went"]
-    assert sorted(state for _, state in requests_in(folder)) == [
-        "settled",
-        "settled",
-    ]  # the sizes of groups, and the rest
+def test_only_the_release_and_the_look_are_told_where_the_table_is_and_the_web_process_opens_it_never(went):
+    client, _, _ = went
+    assert {kind for kind, text in client.asked if "hidden" in text} == {"release", "look"}
+    assert {kind for kind, _ in client.asked} == {"desk", "help", "look", "release"}
+    assert not client.opened
 
 
-@pytest.mark.parametrize("after", [0.0, 0.5, 0.9, 1.3])
+def test_four_tabs_at_once_draw_once(went):
+    client, folder, _ = went
+    assert sum(kind == "release" for kind, _ in client.asked) >= 1
+    assert [state for _, state in requests_in(folder)] == ["settled"]
+
+
+@pytest.mark.parametrize("after", [0.0, 0.9])
 def test_a_release_that_is_killed_is_found_again_and_never_drawn_twice(after, tmp_path):
     folder = tables(tmp_path)
     out = folder / "out"

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 Json = dict[str, Any]
 DOES = {
-    "desk": "fugu.studio.desk:asked", "help": "fugu.studio.desk:helped", "look": "fugu.studio.work:looked",
+    "desk": "fugu.studio.desk:asked", "help": "fugu.studio.levers:helped", "look": "fugu.studio.work:looked",
     "release": "fugu.studio.work:released", "check": "fugu.studio.officer:checked",
 }  # fmt: skip
 SECONDS, MEMORY, WRITTEN = 20, 2**30, 2**25
