@@ -118,7 +118,7 @@ class Browser:
 
     def run(self, script):
         """The value of an expression on the page."""
-        found = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        found = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in found:
             raise RuntimeError(found["exceptionDetails"]["exception"]["description"])
         return found["result"].get("value")

@@ -131,10 +131,10 @@ class Client:
             assert time.monotonic() < until, "it takes too long"
             time.sleep(0.05)
 
-    def plan(self, **more):
+    def plan(self, rows="900", **more):
         """As far as the screen to sign."""
         for name, fields in (
-            ("tables", {"rows": "900"}),
+            ("tables", {"rows": rows}),
             ("question", {**ASKED, **more}),
             ("noise", {"epsilon": "0.5"}),
         ):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -123,8 +124,10 @@ def released(asked: Json) -> Json:
 
 
 def main_of(page: str) -> str:
-    """What stands on a page, without its head: the page is the house's own, and escaped where it was made."""
-    return page.partition("<main>")[2].rpartition("</main>")[0]
+    """What stands on a page, without its head, below the heading of a screen: the page is the house's own, and escaped
+    where it was made."""
+    inside = page.partition("<main>")[2].rpartition("</main>")[0]
+    return re.sub(r"(</?h)([123])\b", lambda found: f"{found[1]}{int(found[2]) + 1}", inside)
 
 
 def in_folder(files: dict[str, bytes]) -> tempfile.TemporaryDirectory[str]:
