@@ -54,8 +54,8 @@ def browser():
 def entered(browser, client):
     """The studio, opened in the browser; its client has the same cookie."""
     browser.open(client.address)
-    (cookie,) = browser.call("Network.getCookies", urls=[client.guard.origin + client.root])["cookies"]
-    client.cookie = f"{cookie['name']}={cookie['value']}"
+    found = browser.call("Network.getCookies", urls=[client.guard.origin + client.root])["cookies"]
+    client.cookie = next(f"fugu={cookie['value']}" for cookie in found if cookie["name"] == "fugu")
     return client
 
 

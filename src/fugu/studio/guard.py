@@ -104,7 +104,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # no sockets: a server that is asked for one closes it
-        begun = False
+        begun, inside = False, False
 
         async def sent(message: Message) -> None:
             nonlocal begun
@@ -112,7 +112,7 @@ class Guard:
                 begun = True
                 ours = {name.lower() for name, _ in self._headers()}
                 kept = [(name, value) for name, value in message.get("headers", ()) if name.lower() not in ours]
-                message = {**message, "headers": [*kept, *self._headers()]}
+                message = {**message, "headers": [*kept, *self._headers(), *(self._turn() if inside else ())]}
             await send(message)
 
         try:
@@ -120,7 +120,7 @@ class Guard:
             if leads is not None:
                 await _answer(sent, 303, "", leads)
                 return
-            self.seen = time.monotonic()
+            self.seen, inside = time.monotonic(), True
             await self.inner(scope, _limited(scope, receive), sent)
         except TurnedAway as refused:
             if not begun:
@@ -162,6 +162,11 @@ class Guard:
             raise TurnedAway(401, "the address is good for a minute; start the studio again for a new one")
         kept = f"{_COOKIE}={self._cookie}; Path=/{self.room}/; HttpOnly; SameSite=Strict"
         return [(b"location", f"/{self.room}/".encode()), (b"set-cookie", kept.encode())]
+
+    def _turn(self) -> Iterable[tuple[bytes, bytes]]:
+        """A cookie that is another one in every answer: a browser keeps a page with no-store for its Back button only
+        as long as no cookie that scripts cannot see has changed."""
+        yield b"set-cookie", f"turn={secrets.token_urlsafe(6)}; Path=/{self.room}/; HttpOnly; SameSite=Strict".encode()
 
     def _headers(self) -> Iterable[tuple[bytes, bytes]]:
         inside = f" 'sha256-{self.styles}'" if self.styles else ""
