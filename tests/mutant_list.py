@@ -885,6 +885,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_check_every", "ranges with gaps", "after[0] == before[1] + 1", "after[0] > before[1]"),
     ("_affine", "laws of other records", "pair.p == made[a] and pair.q == made[b]", "True"),
     ("check_shares", "names of other shares", "labels != [label for pair in certificate.laws for label in pair.labels]", "False"),
+    ["translation/test_metric_large.py"],
+    ("softly", "plans that nobody may check", "PAIRS // 2 * problem.size", "PAIRS * 99 * problem.size"),
     ["session/test_least_epsilon.py"],
     ("least_epsilon", "an epsilon that is near enough", "if found <= most:", "if found <= most * 1.02:"),
     ("least_epsilon", "questions in several units", "len(units) > 1", "len(units) > 9"),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fugu.translation.records.flow import FlowBasis, MassPlan, eased, plan_of, solve, weighed
-from fugu.translation.records.problem import Distances, Floats, Ints, PricingProblem, Rate, distinct
+from fugu.translation.records.problem import PAIRS, Distances, Floats, Ints, PricingProblem, Rate, distinct
 from fugu.visible import Json
 
 MOST = 40_000
@@ -52,6 +52,11 @@ class Nearness:
         """Whether these bounds are good enough, however near they are."""
         away = 0.0 if self.target is None else max(self.target - high, low - self.target)
         return (self.enough is not None and high <= self.enough) or high - low <= _PART * away
+
+    def most(self, low: float) -> float:
+        """A bound from above that is near enough to this one from below."""
+        near = 0.0 if self.target is None else (low + _PART * self.target) / (1 + _PART)
+        return max(low + (self.gap or 0.0), near, self.enough or 0.0)
 
     def less(self, apart: float) -> Nearness:
         """The same of a price without what is apart."""
@@ -183,12 +188,13 @@ _TURNS, _BEYOND, _LEAP = 60, 1.8, 3.0
 _FAINT = 20.0
 """Pairs that are so many t above the nearest get nothing, and no potential moves by more than half of it at one t."""
 _SHARE = 1e-9
-"""Parts of a state's mass below this are left out of a plan."""
-_EASED = 1.05
-"""A plan that proves up to so many times what is enough may be eased."""
+"""Parts of a state's mass below this are left out of a plan; more than `PAIRS` / 2 for each state too, but for the
+largest of each."""
+_EASY = 0.5
+"""How far above what is near enough a plan is eased, in parts of how far that is above the bound from below."""
 _DUST = 1e-5
 """Room left for mass that finds none, as a part of what is enough."""
-_PROGRAM = (0.05, 12)
+_PROGRAM = (0.003, 6)
 """What a program gets of the pairs: those so near, in parts of the price, and so many for each state."""
 
 
@@ -228,12 +234,15 @@ def softly(
             moved += _BEYOND * np.clip(aim / (1 + t) - moved, -_LEAP, _LEAP)
             np.clip(moved, -_FAINT / 2, _FAINT / 2, out=moved)
         share = kernel.data * np.exp(moved)[j] / (kernel @ np.exp(moved))[i]
-        kept = share > _SHARE
+        kept, many = share > _SHARE, PAIRS // 2 * problem.size
+        if np.count_nonzero(kept) > many:
+            kept = np.zeros(share.size, dtype=bool)
+            kept[np.argpartition(share, -many)[-many:]] = kept[np.lexsort((-share, i))[kernel.indptr[:-1]]] = True
         plan = weighed(problem, distances, x[i[kept]], y[j[kept]], share[kept])
-        if limits.enough is not None and best.lower < limits.enough < math.log(plan.value) < _EASED * limits.enough:
-            plan = min(
-                plan, eased(problem, distances, plan, math.exp(limits.enough * (1 - _DUST))), key=lambda p: p.value
-            )
+        most, now = limits.most(best.lower), math.log(plan.value)
+        if best.lower < most < now and now - most < _EASY * (most - best.lower):
+            other = eased(problem, distances, plan, math.exp(most * (1 - _DUST)))
+            plan = min(plan, other, key=lambda p: p.value) if other.i.size <= PAIRS * problem.size else plan
         if best.plan is None or plan.value < best.plan.value:
             best = replace(best, plan=plan)
         h, t = h - t * moved, t / _COOLER
@@ -241,7 +250,8 @@ def softly(
     (i, j, _), (b, a, _) = (
         distances.nearly(start, *ends, more, few)[1] for start, ends in ((best.h[y], (x, y)), (-best.h[x], (y, x)))
     )
-    pairs = distinct(np.concatenate([x[i], x[a]]), np.concatenate([y[j], y[b]]), problem.size)
+    near = distances.neighbours(3)
+    pairs = distinct(np.concatenate([x[i], x[a], near[0]]), np.concatenate([y[j], y[b], near[1]]), problem.size)
     return replace(best, edges=pairs, soft=0.0)
 
 
