@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 import fugu.cli.app as cli
 
 COMMANDS = typer.main.get_command(cli.app).commands
-QUICKLY = {"demo": ("--help",), "property": ("--no-attack", "--draws", "1000")}
-"""The demo is run by test_commands."""
+QUICKLY = {"demo": ("--help",), "studio": ("--help",), "property": ("--no-attack", "--draws", "1000")}
+"""The demo is run by test_commands, the studio by tests/studio."""
 OPTION = re.compile(r"^│ (?:[ *] {2})?(--[a-z0-9-]+)", re.MULTILINE)
 
 
