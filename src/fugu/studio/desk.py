@@ -213,7 +213,8 @@ def picture(state: Json, epsilon: str) -> Json:
     alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
     told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
     closes = str(forecast.summary.get("closes", ""))
-    return {"forecast": forecast, "odds": odds, "closes": closes, "story": told, "beside": use_figures}
+    figures = {"story": told, "beside": use_figures, "charged": _account(state) is not None and not state.get("went")}
+    return {"forecast": forecast, "odds": odds, "closes": closes, **figures}
 
 
 @lru_cache(64)
