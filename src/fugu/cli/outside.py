@@ -24,7 +24,7 @@ from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising, promise_lines
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
-from fugu.files import STREAM, check_apart
+from fugu.files import STREAM, check_apart, file_name
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
 from fugu.guarantee.composition import both, promise, quote
 from fugu.ledger import Books, books, keys
@@ -38,6 +38,7 @@ from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.question import Question
 from fugu.releasing import options
+from fugu.releasing.column_route import scenario_of
 from fugu.scenario import Scenario
 from fugu.training.record import TrainingCertificate
 
@@ -117,11 +118,16 @@ def _only(found: Exhibit, against: str | None) -> tuple[Certificate, Scenario | 
         raise UsageError(f"--against and --within are for certificates of releases; this one is of a {document.kind}")
     if against is None:
         return document, None
+    if against.endswith(".toml"):
+        question = Question.load(against)
+        if question.laws is None:
+            raise UsageError(f"{file_name(against)!r} has no [laws]; give a table of other beliefs, or laws by hand")
+        return document, scenario_of(question, None)
     recipe = document.body.get("recipe")
     if recipe is None:
         raise UsageError(
             "this certificate does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
-            "verify it in Python with fugu.verify(certificate, scenario)"
+            "give other laws by hand, --against LAWS.toml, or in Python fugu.verify(certificate, scenario)"
         )
     return document, Scenario.from_recipe(against, recipe)
 
@@ -142,7 +148,7 @@ def _promised(
     found = certified.believed if certified.believed.renyi else found
     if against is None:
         return certified.promised(found), promise_lines(document, found) or certified.quoted(found)
-    other = found, certified.anybody, "the other table"
+    other = found, certified.anybody, f"the other {'laws' if against.endswith('.toml') else 'table'}"
     return both(*other, about=certified.about), quote(*other, about=certified.about)
 
 
