@@ -175,7 +175,7 @@ class Question(Shown):
     epsilon: str = ask("budget", default="", named="always", like=0.5, first=7, metavar="NUMBER")
     delta: str = ask("budget", default="0", named="always", like=0.001)
     alpha: str | None = ask("budget", named="always")
-    error: float | None = ask("budget", COLUMN, named="never")
+    error: float | None = ask("budget", COLUMN, STATISTICS, named="never")
     mechanism: str = ask("noise", COLUMN, default="noise", words=("noise", "optimal"))
     noise: str = ask(
         "noise", COLUMN, SEQUENCES, default="best", words=("best", "laplace", "gaussian", "atoms"), named="always",

@@ -319,7 +319,7 @@ def ledger_show(
     if as_json:
         listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": e.guarantee,
                    "against anybody": e.anybody, "worth so far": e.worth, "at": e.at, "note": e.note,
-                   "skipped": list(e.skipped)} for e in entries]  # fmt: skip
+                   "asked": e.asked, "skipped": list(e.skipped)} for e in entries]  # fmt: skip
         sets = [{"name": a.own.name, "budget": a.own.budget, "requests": a.asked, "spent": a.spent,
                  "spent is": str(a.why) or (BEFORE if a.translated else HELD), "worth": a.worth, "left": a.left,
                  "quote": a.quoted, "against anybody": a.anybody, "people also in": list(a.others), "cap": a.own.cap,
@@ -341,14 +341,25 @@ def ledger_show(
             out.print(f"  law   {', '.join(filter(None, (promise(least), granted)))}", soft_wrap=True)
     shown = entries if every else entries[-_LAST:]
     under = any(e.worth is not None for e in shown)  # what it was worth under the prior only where some was
+    told = any(e.asked for e in shown)
     table = Table(header_style="bold")
-    for name in ("data set", "request", "state", "charge", *(["worth with all before"] * under), "time (UTC)", "note"):
+    for name in (
+        "data set",
+        "asked",
+        "request",
+        "state",
+        "charge",
+        *(["worth with all before"] * under),
+        "time (UTC)",
+        "note",
+    ):
         table.add_column(name, overflow="fold")
     for e in shown:
         skipped = f"skipped, as never taken: {', '.join(e.skipped)}" if e.skipped else ""
         table.add_row(
-            escape(e.data), escape(e.request), f"[{_STATES[e.state]}]{e.state}[/]",
-            escape(f"{e.guarantee!r}, {e.kind}"), *([escape("" if e.worth is None else repr(e.worth))] * under),
+            escape(e.data), *([escape(e.asked)] * told), escape(e.request), f"[{_STATES[e.state]}]{e.state}[/]",
+            escape(f"{promise(e.guarantee)}, {e.kind}"),
+            *([escape("" if e.worth is None else promise(e.worth))] * under),
             escape(e.at[:19].replace("T", " ")), escape("; ".join(filter(None, (e.note, skipped)))),
         )  # fmt: skip
     out.print(table)
