@@ -40,12 +40,15 @@ RUNS = (1, 10, 100, 1000)
 
 @dataclass(frozen=True)
 class Measured:
-    """One number: of which pair, what it is, and by which theorem; None, with the reason, where it is not known."""
+    """One number: of which pair, what it is, and by which theorem; None, with the reason, where it is not known.
+
+    `rounded`: the side of the truth on which it lies."""
 
     about: str
     what: str
     value: float | None
     by: str
+    rounded: str = "up"
 
     def to_json(self) -> dict[str, object]:
         """Plain content; what is infinite is said by "infinite"."""
@@ -105,7 +108,7 @@ def conversions(found: Guarantee, delta: Real, alpha: Real | None) -> Iterator[M
     """What a guarantee says at a delta, and at a Rényi order, with the theorem that is used.
 
     >>> [(row.what, round(row.value, 6)) for row in conversions(Pure(1), 0.01, 2)]
-    [('epsilon at delta 0.01', 0.986225), ('Rényi loss of order 2', 0.732469)]
+    [('epsilon at delta 0.01', 0.986227), ('Rényi loss of order 2', 0.735326)]
     """
     about = promise(found)
     if math.isinf(found.epsilon):
@@ -119,13 +122,15 @@ def conversions(found: Guarantee, delta: Real, alpha: Real | None) -> Iterator[M
 
 def implied(rows: list[Measured], delta: Real, alpha: Real | None) -> Iterator[Measured]:
     """What follows from the worst of the losses that were found."""
-    for what, made in (("epsilon, pure", Pure), (f"Rényi loss of order {float(alpha or 0):g}", None)):
-        values = [row.value for row in rows if row.what == what]
-        if not values or None in values or math.isinf(max(v for v in values if v is not None)):
-            continue
-        worst = max(v for v in values if v is not None)
-        known = Pure(worst) if made is not None else Renyi(alpha or math.inf, worst)
-        yield from conversions(known, delta, alpha if made is not None else None)
+    made: list[tuple[str, Callable[[float], Guarantee]]] = [("epsilon, pure", Pure)]
+    if alpha is not None:
+        made.append((f"Rényi loss of order {float(alpha):g}", partial(Renyi, alpha)))
+    for what, kind in made:
+        worst = max(
+            (math.inf if row.value is None else row.value for row in rows if row.what == what), default=math.inf
+        )
+        if math.isfinite(worst):
+            yield from conversions(kind(worst), delta, alpha)
 
 
 def within(mechanism: Any, distance: Real) -> Measured:
@@ -173,7 +178,7 @@ def condition(told: Mapping[str, Any]) -> tuple[bool, list[Measured]]:
     about = " vs ".join(map(str, secrets))
     rows = [
         Measured(about, "epsilon of a run, in the long run", found.epsilon, _NFC),
-        Measured(about, "no smaller epsilon than", found.lower, _NFC),
+        Measured(about, "no smaller epsilon than", found.lower, _NFC, "down"),
     ]
     rows += [Measured(about, f"epsilon of {n} runs of each", found.after(n), _NFC) for n in RUNS]
     return not found.collapses, rows

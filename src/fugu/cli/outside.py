@@ -24,7 +24,7 @@ from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising, promise_lines
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
-from fugu.files import STREAM, check_apart, file_name
+from fugu.files import STREAM, check_apart
 from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
 from fugu.guarantee.composition import both, promise, quote
 from fugu.ledger import Books, books, keys
@@ -38,7 +38,7 @@ from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.question import Question
 from fugu.releasing import options
-from fugu.releasing.column_route import scenario_of
+from fugu.releasing.column_route import scenario_in
 from fugu.scenario import Scenario
 from fugu.training.record import TrainingCertificate
 
@@ -119,10 +119,7 @@ def _only(found: Exhibit, against: str | None) -> tuple[Certificate, Scenario | 
     if against is None:
         return document, None
     if against.endswith(".toml"):
-        question = Question.load(against)
-        if question.laws is None:
-            raise UsageError(f"{file_name(against)!r} has no [laws]; give a table of other beliefs, or laws by hand")
-        return document, scenario_of(question, None)
+        return document, scenario_in(against)
     recipe = document.body.get("recipe")
     if recipe is None:
         raise UsageError(

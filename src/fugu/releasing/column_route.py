@@ -81,6 +81,14 @@ def scenario_of(question: Question, known: TableLike | None, *, own: bool = Fals
     )
 
 
+def scenario_in(path: str) -> Scenario:
+    """The beliefs of a scenario file: as its laws state them, or fitted on its reference."""
+    question = Question.load(path)
+    if question.laws is None and question.reference is None:
+        raise UsageError(f"{file_name(path)!r} has no [laws], and no reference that beliefs could be fitted on")
+    return scenario_of(question, question.reference)
+
+
 def refuse_cap(question: Question) -> None:
     """Refuse a cap on noise where noise is measured by what the beliefs ask for."""
     options.check_mechanism(question)

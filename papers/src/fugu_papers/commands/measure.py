@@ -13,9 +13,9 @@ from rich.table import Table
 from fugu.cli.asking import AsJson
 from fugu.cli.console import escape, out, print_json, progress, say
 from fugu.errors import UnknownName, UsageError
+from fugu.numbers.text import number
 
 if TYPE_CHECKING:
-    from fugu.scenario import Scenario
     from fugu_papers.measure import Measured
 
 
@@ -85,11 +85,11 @@ def _of_laws(
     """Everything about the laws of a file."""
     import fugu
     from fugu.releasing import options
-    from fugu.releasing.column_route import made
+    from fugu.releasing.column_route import made, scenario_in
     from fugu_papers import measure as of
 
     question = fugu.Question.load(file)
-    laws = _scenario(file, question)
+    laws = scenario_in(file)
     pairs = laws.law_pairs()
     texts = {name: given[name] or (getattr(question, name) or None) for name in ("epsilon", "delta", "alpha")}
     epsilon, alpha = options.maybe("epsilon", texts["epsilon"]), options.maybe("alpha", texts["alpha"])
@@ -115,22 +115,13 @@ def _of_laws(
     if against is not None:
         if noise is None:
             raise UsageError("--against is about a noise: give --noise and --scale, or --epsilon")
-        other = _scenario(against, fugu.Question.load(against))
+        other = scenario_in(against)
         rows += of.losses(noise, other.law_pairs(), epsilon, alpha, f" under {Path(against).name}")
     if within is not None:
         if mechanism is None:
             raise UsageError("--within is about the least noise for --epsilon: give --epsilon, and no --scale")
         rows.append(of.within(mechanism, options.number("within", within)))
     return rows, {} if noise is None else {"noise": repr(noise)}
-
-
-def _scenario(file: str, question: Any) -> Scenario:
-    """The beliefs of a scenario file, stated or fitted."""
-    from fugu.releasing.column_route import scenario_of
-
-    if question.laws is None and question.reference is None:
-        raise UsageError(f"{Path(file).name!r} has no [laws], and no reference that beliefs could be fitted on")
-    return scenario_of(question, question.reference)
 
 
 def _toml(path: str) -> dict[str, Any]:
@@ -150,8 +141,8 @@ def _show(rows: list[Measured]) -> None:
     for column in ("of", "what", "value", "by"):
         table.add_column(column, justify="right" if column == "value" else "left", overflow="fold")
     for row in rows:
-        value = "-" if row.value is None else f"{row.value:.10g}"
+        value = "-" if row.value is None else number(row.value, row.rounded, 10)
         table.add_row(escape(row.about), escape(row.what), value, f"({sources.index(row.by) + 1})")
     out.print(table)
-    for number, source in enumerate(sources, start=1):
-        say(f"({number}) {source}", soft_wrap=not out.is_terminal)
+    for place, source in enumerate(sources, start=1):
+        say(f"({place}) {source}", soft_wrap=not out.is_terminal)
