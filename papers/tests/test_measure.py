@@ -16,7 +16,9 @@ from typer.testing import CliRunner
 import fugu
 import fugu.cli.app as cli
 from fugu.errors import FuguError, UsageError
+from fugu.priors.network import contacts, household
 from fugu_papers.measure import conversions, distances, implied, losses
+from fugu_papers.own_prior import KINDS, prior_of
 from hunting import search
 
 LAWS = """
@@ -194,7 +196,7 @@ def test_blocks_and_runs(folder):
 @pytest.mark.parametrize(("words", "said"), [
     ((), "give a FILE"),
     (("--epsilon", 1, "--nfc", "nfc.toml"), "give a FILE with"),
-    (("nofile.toml",), "no scenario file"),
+    (("nofile.toml",), "no file 'nofile.toml'"),
     (("nfc.toml",), "no section of 'nfc.toml' called 'mechanisms'"),
     (("empty.toml",), "has no [laws]"),
     (("laws.toml", "--noise", "x", "--scale", 1), "no noise 'x'"),
@@ -239,3 +241,90 @@ def test_mechanisms_that_are_none_are_refused(folder, told, said):
     with pytest.raises(UsageError) as refused:
         run("--nfc", "own.toml")
     assert said in str(refused.value)
+
+
+STEP = [[0.6, 0.4], [0.2, 0.8]]
+PRIORS = {
+    "chain": (
+        'transition = [[0.6, 0.4], ["1/5", "4/5"]]\nlength = 100\ninitial = "any"',
+        lambda: fugu.MarkovChain(STEP, 100, "any"),
+    ),
+    "network": (
+        'tables = {rain = [0.8, 0.2], wet = [[0.9, 0.1], [0.2, 0.8]]}\nparents = {wet = ["rain"]}',
+        lambda: fugu.BayesianNetwork({"rain": [0.8, 0.2], "wet": [[0.9, 0.1], [0.2, 0.8]]}, {"wet": ["rain"]}),
+    ),
+    "contacts": (
+        'met = {Ann = "", Bob = "Ann", Dan = "Bob"}\nprior = 0.02\ntransmission = 0.3',
+        lambda: contacts({"Ann": None, "Bob": "Ann", "Dan": "Bob"}, 0.02, 0.3),
+    ),
+    "household": ("size = 4\nprior = 0.1\ntransmission = 0.5", lambda: household(4, 0.1, 0.5)),
+    "hidden": (
+        "transition = [[0.6, 0.4], [0.2, 0.8]]\nemission = [[0.7, 0.3], [0.4, 0.6]]\nlength = 20",
+        lambda: fugu.HiddenMarkov(STEP, [[0.7, 0.3], [0.4, 0.6]], 20),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", PRIORS)
+def test_a_prior_by_hand_is_worth_what_python_says(folder, kind):
+    text, made = PRIORS[kind]
+    (folder / "prior.toml").write_text(f'[prior]\nkind = "{kind}"\n{text}\n')
+    found = {what: value for (_, what), value in rows_of("prior.toml", "--epsilon", 1, "--each", 0.2).items()}
+    prior = made()
+    assert found["epsilon per entry that keeps epsilon 1"] == fugu.dp_budget(prior, 1)
+    assert found["worth of epsilon 0.2 per entry"] == fugu.translate(prior, 0.2)
+    curve = fugu.influence(prior)
+    points = {b: found[f"influence a({b})"] for b in range(1, min(8, prior.entries or 8) + 1)}
+    assert {b: math.inf if a is None else a for b, a in points.items()} == {b: curve(b) for b in points}
+
+
+def test_a_field_by_hand_is_worth_what_python_says(folder):
+    text = '[prior]\nkind = "field"\ncovariance = [[1, 0.5], ["1/2", 1]]\nwidth = 1\n'
+    (folder / "prior.toml").write_text(text)
+    found = {
+        what: value
+        for (_, what), value in rows_of("prior.toml", "--epsilon", 1, "--delta", 0.01, "--each", 0.2).items()
+    }
+    field = fugu.GaussianField([[1, 0.5], [0.5, 1]], 1)
+    assert found["rho per entry that keeps epsilon 1 and delta 0.01"] <= fugu.dp_budget(field, fugu.Approx(1, 0.01)).rho
+    assert found["worth of rho 0.2 per entry"] >= fugu.translate(field, fugu.ZCDP(0.2)).rho
+
+
+@pytest.mark.parametrize(("text", "words", "said"), [
+    ("[prior]\nlength = 3", (), "must be a table with a kind"),
+    ("prior = 3", (), "must be a table with a kind"),
+    ('[prior]\nkind = "chian"', (), "did you mean 'chain'"),
+    ('[prior]\nkind = "chain"\nlength = 3', (), "has no transition"),
+    ('[prior]\nkind = "chain"\nlength = 3\nstep = 1', (), "called 'step'"),
+    ('[prior]\nkind = "chain"\nlength = 3\ntransition = [[nan, 1], [0, 1]]', (), "transition: not a number"),
+    ('[prior]\nkind = "chain"\nlength = 3\ntransition = [[-1, 2], [0, 1]]', (), "[prior]"),
+    ('[prior]\nkind = "chain"\nlength = 3\ntransition = 3', (), "[prior]"),
+    ('[prior]\nkind = "field"\nwidth = 1\ncovariance = [[1, 2], [2, 1]]', (), "[prior]"),
+    ('[prior]\nkind = "contacts"\nmet = 3\nprior = 0.1\ntransmission = 0.1', (), "does not hold what it needs"),
+    ('[prior]\nkind = "contacts"\nmet = {a = "b", b = "a"}\nprior = 0.1\ntransmission = 0.1', (), "[prior]"),
+    ('[prior]\nkind = "household"\nsize = 3\nprior = 0.1\ntransmission = 0.1\n[budget]\nepsilon = 1', (), "2 sections"),
+    ('[prior]\nkind = "household"\nsize = 3\nprior = 0.1\ntransmission = 0.1', ("--scale", 1), "--scale: for laws"),
+    ('[prior]\nkind = "household"\nsize = 3\nprior = 0.1\ntransmission = 0.1', ("--delta", 0.1), "--delta goes with"),
+    (LAWS, ("--each", 1), "--each is an epsilon for each entry"),
+])  # fmt: skip
+def test_what_is_no_prior_is_refused(folder, text, words, said):
+    (folder / "prior.toml").write_text(text)
+    with pytest.raises(UsageError) as refused:
+        run("prior.toml", *words)
+    assert said in str(refused.value)
+
+
+ODD = [None, True, "", "x", "1/3", -1, 0, 1, 3, 0.5, math.nan, math.inf, 10**400, [], [1], STEP, [[[1]]], {}, {"a": ""},
+       {"a": [0.5, 0.5]}, {"a": ["a"]}, "any", "stationary"]  # fmt: skip
+
+
+@search("priors by hand that are none, at the door", quick=300)
+def test_whatever_stands_there_is_a_prior_or_a_clear_refusal(rng):
+    kind = str(rng.choice(list(KINDS)))
+    _, needs, may = KINDS[kind]
+    told = {key: ODD[rng.integers(len(ODD))] for key in (*needs, *may) if key in needs or rng.random() < 0.3}
+    try:
+        prior_of({"kind": kind, **told})
+    except UsageError as refusal:
+        if "[prior]" not in str(refusal):
+            raise

@@ -129,6 +129,30 @@ def test_sums_and_masses_are_those_of_all_draws(rng):
     assert read == sums_by_enumeration(groups)
 
 
+def test_distributions_are_those_of_python(tmp_path):
+    text = """[distributions.north]\nkind = "discrete"\nvalues = [0, 1, 3]\ncounts = [5, 3, 2]
+[distributions.south]\nkind = "discrete"\nvalues = [0, 1, 3]\ncounts = [1, 3, 6]\n"""
+    place = file_of(tmp_path, text, RELEASED)
+    with pytest.raises(UsageError, match="it is no column of rows"):
+        run("calibrate", "--scenario", place)
+    place = file_of(tmp_path, text, "[secrets]\npairs = [['north', 'south']]\n[budget]\nepsilon = 0.5\n")
+    run("calibrate", "--scenario", place, "-o", tmp_path / "c.json")
+    laws = {"north": fugu.Discrete([0, 1, 3], [5, 3, 2]), "south": fugu.Discrete([0, 1, 3], [1, 3, 6])}
+    direct = fugu.calibrate(fugu.Scenario.from_distributions(laws, [("north", "south")]), fugu.Pure(0.5))
+    assert json.loads((tmp_path / "c.json").read_text())["digest"] == direct.certificate.body["digest"]
+    assert any("distributions: the data are drawn" in line for line in direct.certificate.assumptions)
+    question = fugu.Question.load(place)
+    question.save(tmp_path / "again.toml")
+    assert fugu.Question.load(tmp_path / "again.toml") == question and "[distributions]" in question.to_toml()
+    both = file_of(tmp_path, text, '[laws]\na = {kind="shift", by=0}\nb = {kind="shift", by=1}\n')
+    with pytest.raises(UsageError, match="two ways to say the same"):
+        run("calibrate", "--scenario", both, "--epsilon", 1)
+    for wrong in ("distributions = 3", "[distributions]\na = 3"):
+        (tmp_path / "wrong.toml").write_text(wrong)
+        with pytest.raises(UsageError, match="distributions"):
+            run("calibrate", "--scenario", tmp_path / "wrong.toml", "--epsilon", 1)
+
+
 @pytest.mark.parametrize(("more", "said"), [
     ('a = {kind="normal", mean=0}', "[laws.a] is a law of kind 'normal' and has no std"),
     ('a = {mean=0, std=1}', "[laws.a] has no kind"),

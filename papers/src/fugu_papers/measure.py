@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from fugu.errors import FuguError, UsageError
 from fugu.guarantee import Approx, Guarantee, Pure, Renyi
 from fugu.guarantee.composition import promise
 from fugu.laws.pair import LawPair
-from fugu.numbers.exact import Real
+from fugu.numbers.exact import Real, float_down, float_up
 from fugu.scenario.by_hand import plain_numbers
 from fugu_papers.compose import composition, parallel
 
@@ -56,10 +57,13 @@ class Measured:
         return {**asdict(self), "value": self.value if finite else None, "infinite": not finite}
 
 
-def _tried(about: str, what: str, by: str, found: Callable[[], Real]) -> Measured:
+def tried(about: str, what: str, by: str, found: Callable[[], Real], rounded: str = "up") -> Measured:
     """What is not provable is a row that says so."""
     try:
-        return Measured(about, what, float(found()), by)
+        value = found()
+        if not isinstance(value, float):
+            value = (float_up if rounded == "up" else float_down)(Fraction(value))
+        return Measured(about, what, value, by, rounded)
     except FuguError as refusal:
         return Measured(about, what, None, f"not known: {refusal}")
 
@@ -80,11 +84,11 @@ def distances(pairs: tuple[LawPair, ...], delta: Real, noise: str = "laplace") -
                 label, "distances", None, "not known: they are worked out for laws with finitely many values"
             )
             continue
-        yield _tried(label, f"W_1{said}", _W1, partial(fugu.wasserstein, p, q, 1, norm))
-        yield _tried(label, f"W_inf{said}", _W_INF, partial(fugu.wasserstein, p, q, math.inf, norm))
+        yield tried(label, f"W_1{said}", _W1, partial(fugu.wasserstein, p, q, 1, norm))
+        yield tried(label, f"W_inf{said}", _W_INF, partial(fugu.wasserstein, p, q, math.inf, norm))
         if delta:
             what = f"W of (W, {float(delta):g})-closeness{said}"
-            yield _tried(label, what, _CLOSE, partial(fugu.closeness, p, q, delta, norm))
+            yield tried(label, what, _CLOSE, partial(fugu.closeness, p, q, delta, norm))
 
 
 def losses(
@@ -95,13 +99,13 @@ def losses(
     `whose`: of which beliefs, if not the stated ones."""
     for pair in pairs:
         label = f"{pair.label}{whose}"
-        yield _tried(label, "epsilon, pure", _EXACT, partial(fugu.epsilon, noise, pair))
+        yield tried(label, "epsilon, pure", _EXACT, partial(fugu.epsilon, noise, pair))
         if epsilon is not None:
             what = f"delta at epsilon {float(epsilon):g}"
-            yield _tried(label, what, _EXACT, partial(fugu.delta, noise, pair, epsilon))
+            yield tried(label, what, _EXACT, partial(fugu.delta, noise, pair, epsilon))
         if alpha is not None:
             what = f"Rényi loss of order {float(alpha):g}"
-            yield _tried(label, what, _EXACT, partial(fugu.renyi, noise, pair, alpha))
+            yield tried(label, what, _EXACT, partial(fugu.renyi, noise, pair, alpha))
 
 
 def conversions(found: Guarantee, delta: Real, alpha: Real | None) -> Iterator[Measured]:
@@ -115,9 +119,9 @@ def conversions(found: Guarantee, delta: Real, alpha: Real | None) -> Iterator[M
         return
     if delta and delta > found.delta:
         by = _OPTIMAL if found.renyi else _KAIROUZ
-        yield _tried(about, f"epsilon at delta {float(delta):g}", by, lambda: found.to_approx(delta).epsilon)
+        yield tried(about, f"epsilon at delta {float(delta):g}", by, lambda: found.to_approx(delta).epsilon)
     if alpha is not None and not found.renyi and not found.delta:
-        yield _tried(about, f"Rényi loss of order {float(alpha):g}", _RESPONSE, lambda: found.divergence_at(alpha))
+        yield tried(about, f"Rényi loss of order {float(alpha):g}", _RESPONSE, lambda: found.divergence_at(alpha))
 
 
 def implied(rows: list[Measured], delta: Real, alpha: Real | None) -> Iterator[Measured]:

@@ -117,8 +117,9 @@ FORMS = (Booking, Delivery, Training, Sharing)
 
 
 Values = Mapping[str, Any]
-SCHEMA, LAWS = "schema", "laws"
-"""Sections whose keys are columns, and secrets."""
+SCHEMA, LAWS, DISTRIBUTIONS = "schema", "laws", "distributions"
+"""Sections whose keys are columns, secrets, and names of what data may be drawn from."""
+_BY_HAND = (LAWS, DISTRIBUTIONS)
 Form = TypeVar("Form")
 RELEASED = frozenset(name for form in (Question, Booking, Delivery) for name in facts(form)) - {"error"}
 """What `fugu release` has an option for."""
@@ -162,16 +163,16 @@ class ScenarioFile:
             why = str(error).splitlines()[0][:100]
             raise UsageError(f"{place.name!r} is not TOML: {why}; fugu init writes a file to start from") from None
         for section, values in found.items():
-            if section not in (*keys(), SCHEMA, LAWS):
+            if section not in (*keys(), SCHEMA, *_BY_HAND):
                 homes = [name for name, own in keys().items() if section in own and name not in _ALONE.values()]
                 if homes and not isinstance(values, dict):
                     home = f"put it under [{homes[0]}]"
                     raise UsageError(f"{section!r} of {place.name!r} stands outside a section; {home}")
-                raise UnknownName(f"section of {place.name!r} called", section, (*keys(), SCHEMA, LAWS))
-            if section == LAWS:
+                raise UnknownName(f"section of {place.name!r} called", section, (*keys(), SCHEMA, *_BY_HAND))
+            if section in _BY_HAND:
                 from fugu.scenario.by_hand import scenario_by_hand
 
-                scenario_by_hand(values)  # checked now
+                scenario_by_hand(values if section == LAWS else {section: values})  # checked now
                 continue
             if not isinstance(values, dict):
                 raise UsageError(f"[{section}] of {place.name!r} must be a section with keys")
@@ -204,8 +205,12 @@ class ScenarioFile:
                     raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu release has no --{key} here")
         if SCHEMA in self.sections and SCHEMA in known:
             taken[SCHEMA] = str(self.path)
-        if LAWS in self.sections and LAWS in known:
-            taken[LAWS] = as_text(LAWS, self.sections[LAWS])
+        stated = [name for name in _BY_HAND if name in self.sections and LAWS in known]
+        if len(stated) > 1:
+            raise UsageError(f"{self.path.name!r} has [laws] and [distributions]: two ways to say the same; keep one")
+        if stated:
+            laws = self.sections[stated[0]]
+            taken[LAWS] = as_text(LAWS, laws if stated == [LAWS] else {DISTRIBUTIONS: laws})
         return taken
 
     def _value(self, section: str, key: str, value: object) -> object:
@@ -260,6 +265,8 @@ def question_text(question: Question, folder: Path = Path()) -> str:
     if question.laws is not None:
         stated = json.loads(question.laws)
         head, parts = ("[[laws]]", stated) if isinstance(stated, list) else ("[laws]", [stated])
+        if tuple(stated) == (DISTRIBUTIONS,):
+            head, parts = f"[{DISTRIBUTIONS}]", [stated[DISTRIBUTIONS]]
         lines = (["", head, *(f"{value_text({name: law})[1:-1]}" for name, law in part.items())] for part in parts)
         declared = "\n".join(line for part in lines for line in part) + f"\n\n{declared}"
     return scenario_text(_HEAD, chosen, {}, declared, examples=False)

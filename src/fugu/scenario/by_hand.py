@@ -22,7 +22,7 @@ from fugu.scenario.query import ColumnQuery
 from fugu.scenario.scenario import PairsOfSecrets, Scenario
 from fugu.visible import brief
 
-LAWS = "laws"
+LAWS, DISTRIBUTIONS = "laws", "distributions"
 _DEEPEST = 2
 """Vectors and tables of numbers: lists of lists."""
 
@@ -154,7 +154,8 @@ def scenario_by_hand(
 ) -> Scenario:  # fmt: skip
     """The scenario of laws that are stated by hand.
 
-    `laws`: {secret: table of a law}, a list of such tables, one per adversary, or a text of JSON; `pairs`: as in
+    `laws`: {secret: table of a law}, a list of such tables, one per adversary, or a text of JSON; {"distributions":
+    {name: table of a law}} for `Scenario.from_distributions`; `pairs`: as in
     `Scenario`; `publish`, `unit` and `schema`: the columns that hold the values and name the person, and how they are
     read, where a table is released.
 
@@ -167,6 +168,10 @@ def scenario_by_hand(
             laws = json.loads(laws)
         except (ValueError, RecursionError):
             raise BadLaw("laws are not JSON: a table of secrets and laws is expected, as in a scenario file") from None
+    if isinstance(laws, Mapping) and tuple(laws) == (DISTRIBUTIONS,):
+        if publish is not None and schema is not None:
+            raise BadLaw("distributions are of one value, computed from all records together: it is no column of rows")
+        return Scenario.from_distributions(_named(laws[DISTRIBUTIONS], f"{DISTRIBUTIONS}."), pairs)  # type: ignore[arg-type]
     several = isinstance(laws, list)
     adversaries = [
         _named(each, f"{LAWS}, adversary {place}: " if several else f"{LAWS}.")
@@ -175,9 +180,10 @@ def scenario_by_hand(
     if not adversaries:
         raise BadLaw(f"[[{LAWS}]] has no adversary")
     found = Scenario(adversaries if several else adversaries[0], pairs)
+    listed = found.law_pairs()  # laws that cannot be held against each other are refused now
     if publish is None or schema is None or publish not in schema.fields:
         return found
-    if any(pair.dimension > 1 for pair in found.law_pairs()):
+    if any(pair.dimension > 1 for pair in listed):
         raise BadLaw(f"column {publish!r} holds one number in each row, and the laws are of vectors")
     if unit is not None and unit not in schema.fields:
         schema = schema.with_field(unit, Field("identifier"))

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 def measure(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="FILE", help="A scenario file with \\[laws], or with a reference.", show_default=False),
+        typer.Argument(
+            metavar="FILE",
+            help="A scenario file with \\[laws] or a reference, or a file with \\[prior].",
+            show_default=False,
+        ),
     ] = None,
     noise: Annotated[str | None, typer.Option(help="A given noise: laplace, gaussian or cauchy; with --scale.")] = None,
     scale: Annotated[str | None, typer.Option(help="Its scale; without it, the least noise for --epsilon.")] = None,
@@ -42,6 +46,9 @@ def measure(
     nfc: Annotated[
         str | None, typer.Option(metavar="FILE", help="Whether these mechanisms pass what 002 shows to be necessary.")
     ] = None,
+    each: Annotated[
+        str | None, typer.Option(metavar="EPSILON", help="With \\[prior]: what this epsilon for each entry is worth.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure laws by hand as the papers do: distances, losses of a noise, conversions, other beliefs, composition.
@@ -58,8 +65,14 @@ def measure(
     with progress():
         if file is not None:
             given = {"noise": noise, "scale": scale, "grid": grid, "epsilon": epsilon, "delta": delta, "alpha": alpha}
-            rows, told = _of_laws(file, given, against, within)
-        elif any(x is not None for x in (noise, scale, grid, epsilon, delta, alpha, against, within)):
+            stated = _toml(file)
+            if "prior" in stated:
+                rows = _of_prior(stated, {**given, "against": against, "within": within, "each": each})
+            elif each is not None:
+                raise UsageError("--each is an epsilon for each entry under a prior: give a FILE with [prior]")
+            else:
+                rows, told = _of_laws(file, given, against, within)
+        elif any(x is not None for x in (noise, scale, grid, epsilon, delta, alpha, against, within, each)):
             raise UsageError("a noise and beliefs are measured on laws: give a FILE with [laws]")
         if parallel is not None:
             parts = [options.odds(*part.split(":", 1)) for part in parallel.split(",")]
@@ -122,6 +135,22 @@ def _of_laws(
             raise UsageError("--within is about the least noise for --epsilon: give --epsilon, and no --scale")
         rows.append(of.within(mechanism, options.number("within", within)))
     return rows, {} if noise is None else {"noise": repr(noise)}
+
+
+def _of_prior(stated: dict[str, Any], given: dict[str, str | None]) -> list[Measured]:
+    """What a prior is worth."""
+    from fugu.releasing import options
+    from fugu_papers.own_prior import prior_of, worth
+
+    more = [
+        f"--{name}" for name, text in given.items() if text is not None and name not in ("epsilon", "delta", "each")
+    ]
+    if more:
+        raise UsageError(f"{', '.join(more)}: for laws of a published value, not for a prior of entries; leave it out")
+    if len(stated) > 1:
+        raise UsageError(f"a file with [prior] holds nothing else, and this one has {len(stated)} sections")
+    numbers = {name: options.maybe(name, given[name]) for name in ("epsilon", "delta", "each")}
+    return list(worth(prior_of(stated["prior"]), numbers["epsilon"], numbers["delta"] or 0, numbers["each"]))
 
 
 def _toml(path: str) -> dict[str, Any]:
