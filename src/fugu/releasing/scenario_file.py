@@ -1,12 +1,13 @@
 """Scenario files, in TOML, with one section for each part of a question and of what goes with it:
 
-    [data] [question] [sequence] [secrets] [beliefs] [budget] [noise] [schema] [training] [property]
+    [data] [question] [sequence] [secrets] [beliefs] [laws] [budget] [noise] [schema] [training] [property]
 
 A key of the file is named like its option, with an underscore for a dash. One file serves every command: each takes
 what it has an option for. Unknown sections and keys are refused. Paths are relative to the file."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import textwrap
@@ -116,7 +117,9 @@ FORMS = (Booking, Delivery, Training, Sharing)
 
 
 Values = Mapping[str, Any]
-SCHEMA = "schema"
+SCHEMA, LAWS, DISTRIBUTIONS = "schema", "laws", "distributions"
+"""Sections whose keys are columns, secrets, and names of what data may be drawn from."""
+_BY_HAND = (LAWS, DISTRIBUTIONS)
 Form = TypeVar("Form")
 RELEASED = frozenset(name for form in (Question, Booking, Delivery) for name in facts(form)) - {"error"}
 """What `fugu release` has an option for."""
@@ -160,12 +163,17 @@ class ScenarioFile:
             why = str(error).splitlines()[0][:100]
             raise UsageError(f"{place.name!r} is not TOML: {why}; fugu init writes a file to start from") from None
         for section, values in found.items():
-            if section not in (*keys(), SCHEMA):
+            if section not in (*keys(), SCHEMA, *_BY_HAND):
                 homes = [name for name, own in keys().items() if section in own and name not in _ALONE.values()]
                 if homes and not isinstance(values, dict):
                     home = f"put it under [{homes[0]}]"
                     raise UsageError(f"{section!r} of {place.name!r} stands outside a section; {home}")
-                raise UnknownName(f"section of {place.name!r} called", section, (*keys(), SCHEMA))
+                raise UnknownName(f"section of {place.name!r} called", section, (*keys(), SCHEMA, *_BY_HAND))
+            if section in _BY_HAND:
+                from fugu.scenario.by_hand import scenario_by_hand
+
+                scenario_by_hand(values if section == LAWS else {section: values})  # checked now
+                continue
             if not isinstance(values, dict):
                 raise UsageError(f"[{section}] of {place.name!r} must be a section with keys")
             for key in values if section != SCHEMA else ():
@@ -197,6 +205,12 @@ class ScenarioFile:
                     raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu release has no --{key} here")
         if SCHEMA in self.sections and SCHEMA in known:
             taken[SCHEMA] = str(self.path)
+        stated = [name for name in _BY_HAND if name in self.sections and LAWS in known]
+        if len(stated) > 1:
+            raise UsageError(f"{self.path.name!r} has [laws] and [distributions]: two ways to say the same; keep one")
+        if stated:
+            laws = self.sections[stated[0]]
+            taken[LAWS] = as_text(LAWS, laws if stated == [LAWS] else {DISTRIBUTIONS: laws})
         return taken
 
     def _value(self, section: str, key: str, value: object) -> object:
@@ -235,11 +249,11 @@ def save_question(question: Question, path: str | os.PathLike[str]) -> None:
 
 def question_text(question: Question, folder: Path = Path()) -> str:
     """The scenario file of a question, for a `folder` that its paths are relative to."""
-    from fugu.data.schema import Schema, schema_text
+    from fugu.data.schema import Schema, schema_text, value_text
 
     chosen: dict[str, dict[str, Any]] = {}
     for name, said in facts(Question).items():
-        if not question.given(name) or name == SCHEMA:
+        if not question.given(name) or name in (SCHEMA, LAWS):
             continue
         if not said.section:
             raise UsageError(f"{name} has no place in a scenario file; give it where the question is asked")
@@ -248,6 +262,13 @@ def question_text(question: Question, folder: Path = Path()) -> str:
             value = os.path.relpath(value, folder)
         chosen.setdefault(said.section, {})[said.key or name] = value
     declared = "" if question.schema is None else schema_text(Schema.load(question.schema).to_json())
+    if question.laws is not None:
+        stated = json.loads(question.laws)
+        head, parts = ("[[laws]]", stated) if isinstance(stated, list) else ("[laws]", [stated])
+        if tuple(stated) == (DISTRIBUTIONS,):
+            head, parts = f"[{DISTRIBUTIONS}]", [stated[DISTRIBUTIONS]]
+        lines = (["", head, *(f"{value_text({name: law})[1:-1]}" for name, law in part.items())] for part in parts)
+        declared = "\n".join(line for part in lines for line in part) + f"\n\n{declared}"
     return scenario_text(_HEAD, chosen, {}, declared, examples=False)
 
 
