@@ -168,8 +168,12 @@ def usefulness(certificates: Mapping[str, Document] | None, rows: int | None) ->
 def dossier_page(body: Json, certificates: Mapping[str, Document] | None, **shown: Any) -> str:
     """The whole page; see `release_facts`."""
     with guarded("release document"):
-        facts = release_facts(body, certificates, **shown)
-        return render("release.html", title=facts["release"]["title"], **facts)
+        return page_of(release_facts(body, certificates, **shown))
+
+
+def page_of(facts: Json) -> str:
+    """The page that says these facts."""
+    return render("release.html", title=facts["release"]["title"], **facts)
 
 
 def whatever_is_believed(laws: Mapping[str, Certificate]) -> Json | None:
