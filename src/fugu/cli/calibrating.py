@@ -65,7 +65,7 @@ def plan(question: Question, as_json: bool) -> None:
     refuse_cap(question)
     channel = channel_asked(question)
     with progress("fitting beliefs"):
-        scenario = scenario_of(question, str(question.reference))
+        scenario = scenario_of(question, question.reference)
         stage("the least epsilon")
         least = fugu.plan(scenario, error) if channel is None else plan_channel(scenario, error, channel)
         mechanism = made(question, scenario, least)
@@ -91,7 +91,7 @@ def plan(question: Question, as_json: bool) -> None:
 def calibrate(question: Question, output: str | None, report: str | None, attack: bool, as_json: bool) -> None:
     """Find and prove the least noise; write its certificate and its page where they are asked for."""
     options.check_mechanism(question)
-    reference = str(question.reference)
+    reference = question.reference
     if output is not None:
         options.certificate(output, reference)
     if report is not None:
@@ -102,7 +102,7 @@ def calibrate(question: Question, output: str | None, report: str | None, attack
         mechanism = made(question, scenario, options.budget(question.epsilon, question.delta, question.alpha))
         if report is not None or attack:
             going = Outgoing(
-                certificates={"": mechanism.certificate}, table=reference, data=UNNAMED, rows=None,
+                certificates={"": mechanism.certificate}, table=reference or UNNAMED, data=UNNAMED, rows=None,
                 recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
                 skipped=tuple(secret for secret, _ in scenario.report.skipped), beliefs=Beliefs(reference=reference),
             )  # fmt: skip
@@ -142,7 +142,7 @@ def compare(question: Question, more: Comparing, as_json: bool) -> None:
 def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     """Every method's noise for a column; TABLE is the reference."""
     protect, publish = question.secret, question.published
-    table, rows = str(question.reference), question.rows
+    table, rows = question.reference, question.rows
     refuse_cap(question)
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     if more.figure is not None:
@@ -179,8 +179,10 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     if (limits := limit_table(found)) is not None:
         out.print(limits)
     out.print(usable_table(found.usable))
-    out.print(str(scenario.report), markup=False)
-    say(f"usable: {found.basis}")
+    if scenario.report.rows is not None or scenario.report.skipped:
+        out.print(str(scenario.report), markup=False)
+    if found.basis:
+        say(f"usable: {found.basis}")
     if within is not None:
         say(str(within))
         say("what else lowers it, before the counts are looked at: " + "; ".join(within.advice))

@@ -37,6 +37,7 @@ from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.question import Question
 from fugu.releasing import options
+from fugu.releasing.column_route import scenario_in
 from fugu.scenario import Scenario
 from fugu.training.record import TrainingCertificate
 
@@ -116,11 +117,13 @@ def _only(found: Exhibit, against: str | None) -> tuple[Certificate, Scenario | 
         raise UsageError(f"--against and --within are for certificates of releases; this one is of a {document.kind}")
     if against is None:
         return document, None
+    if against.endswith(".toml"):
+        return document, scenario_in(against)
     recipe = document.body.get("recipe")
     if recipe is None:
         raise UsageError(
             "this certificate does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
-            "verify it in Python with fugu.verify(certificate, scenario)"
+            "give other laws by hand, --against LAWS.toml, or in Python fugu.verify(certificate, scenario)"
         )
     return document, Scenario.from_recipe(against, recipe)
 
@@ -141,7 +144,7 @@ def _promised(
     found = certified.believed if certified.believed.renyi else found
     if against is None:
         return certified.promised(found), promise_lines(document, found) or certified.quoted(found)
-    other = found, certified.anybody, "the other table"
+    other = found, certified.anybody, f"the other {'laws' if against.endswith('.toml') else 'table'}"
     return both(*other, about=certified.about), quote(*other, about=certified.about)
 
 

@@ -1,12 +1,14 @@
 """Scenario files, in TOML, with one section for each part of a question and of what goes with it:
 
-    [data] [question] [sequence] [secrets] [beliefs] [budget] [noise] [schema] [training] [property] [sign-off]
+    [data] [question] [sequence] [secrets] [beliefs] [laws] [distributions] [budget] [noise] [schema] [training]
+    [property] [sign-off]
 
 A key of the file is named like its option, with an underscore for a dash. One file serves every command: each takes
 what it has an option for. Unknown sections and keys are refused. Paths are relative to the file."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import textwrap
@@ -117,9 +119,10 @@ FORMS = (Booking, Delivery, Training, Sharing)
 
 
 Values = Mapping[str, Any]
-SCHEMA = "schema"
-_APART = (SCHEMA, SIGN_OFF)
-"""Sections that are read elsewhere, by `Schema.load` and `SignOff.load`."""
+SCHEMA, LAWS, DISTRIBUTIONS = "schema", "laws", "distributions"
+_BY_HAND = (LAWS, DISTRIBUTIONS)
+_APART = (SCHEMA, SIGN_OFF, *_BY_HAND)
+"""Sections that are read elsewhere, by `Schema.load`, `SignOff.load` and `scenario_by_hand`."""
 Form = TypeVar("Form")
 RELEASED = frozenset(name for form in (Question, Booking, Delivery) for name in facts(form)) - {"error"}
 """What `fugu release` has an option for."""
@@ -169,6 +172,11 @@ class ScenarioFile:
                     home = f"put it under [{homes[0]}]"
                     raise UsageError(f"{section!r} of {place.name!r} stands outside a section; {home}")
                 raise UnknownName(f"section of {place.name!r} called", section, (*keys(), *_APART))
+            if section in _BY_HAND:
+                from fugu.scenario.by_hand import scenario_by_hand
+
+                scenario_by_hand(values if section == LAWS else {section: values})  # checked now
+                continue
             if not isinstance(values, dict):
                 raise UsageError(f"[{section}] of {place.name!r} must be a section with keys")
             for key in values if section not in _APART else ():
@@ -204,6 +212,12 @@ class ScenarioFile:
                     raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu release has no --{key} here")
         if SCHEMA in self.sections and SCHEMA in known:
             taken[SCHEMA] = str(self.path)
+        stated = [name for name in _BY_HAND if name in self.sections and LAWS in known]
+        if len(stated) > 1:
+            raise UsageError(f"{self.path.name!r} has [laws] and [distributions]: two ways to say the same; keep one")
+        if stated:
+            laws = self.sections[stated[0]]
+            taken[LAWS] = as_text(LAWS, laws if stated == [LAWS] else {DISTRIBUTIONS: laws})
         if SIGN_OFF in self.sections and "signed_by" in known:
             taken["signed_by"] = str(self.path)
         return taken
@@ -244,11 +258,11 @@ def save_question(question: Question, path: str | os.PathLike[str]) -> None:
 
 def question_text(question: Question, folder: Path = Path()) -> str:
     """The scenario file of a question, for a `folder` that its paths are relative to."""
-    from fugu.data.schema import Schema, schema_text
+    from fugu.data.schema import Schema, schema_text, value_text
 
     chosen: dict[str, dict[str, Any]] = {}
     for name, said in facts(Question).items():
-        if not question.given(name) or name == SCHEMA:
+        if not question.given(name) or name in (SCHEMA, LAWS):
             continue
         if not said.section:
             raise UsageError(f"{name} has no place in a scenario file; give it where the question is asked")
@@ -257,6 +271,13 @@ def question_text(question: Question, folder: Path = Path()) -> str:
             value = os.path.relpath(value, folder)
         chosen.setdefault(said.section, {})[said.key or name] = value
     declared = "" if question.schema is None else schema_text(Schema.load(question.schema).to_json())
+    if question.laws is not None:
+        stated = json.loads(question.laws)
+        head, parts = ("[[laws]]", stated) if isinstance(stated, list) else ("[laws]", [stated])
+        if tuple(stated) == (DISTRIBUTIONS,):
+            head, parts = f"[{DISTRIBUTIONS}]", [stated[DISTRIBUTIONS]]
+        lines = (["", head, *(f"{value_text({name: law})[1:-1]}" for name, law in part.items())] for part in parts)
+        declared = "\n".join(line for part in lines for line in part) + f"\n\n{declared}"
     return scenario_text(_HEAD, chosen, {}, declared, examples=False)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from fugu.channels.program import INFINITE, Program, new_solver
 from fugu.errors import NotProvable
-from fugu.translation.records.problem import Distances, Floats, Ints, PricingProblem
+from fugu.translation.records.problem import PAIRS, Distances, Floats, Ints, PricingProblem
 
 FRESH = 64
 """States up to which a program is solved from the beginning as fast as from where another one ended."""
@@ -296,11 +296,11 @@ def eased(problem: PricingProblem, distances: Distances, plan: MassPlan, room: f
 
 
 def weighed(problem: PricingProblem, distances: Distances, i: Ints, j: Ints, weight: Floats) -> MassPlan:
-    """The plan with these weights, and what it proves, in doubles."""
+    """The plan with these weights, and what it proves, in doubles: nothing where it leaves out mass, or is too long."""
     total = np.bincount(i, weight, minlength=problem.size)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = problem.p[i] / problem.p.sum() * weight / total[i]
         arrived = np.bincount(j, share * np.exp(distances.between(i, j)), minlength=problem.size)
         value = float(np.max(arrived[problem.q > 0] * (problem.q.sum() / problem.q[problem.q > 0])))
-    missing = bool((total[problem.p > 0] <= 0).any())
-    return MassPlan(i, j, weight, math.inf if missing or not math.isfinite(value) else value)
+    proves = i.size <= PAIRS * problem.size and bool((total[problem.p > 0] > 0).all()) and math.isfinite(value)
+    return MassPlan(i, j, weight, value if proves else math.inf)
