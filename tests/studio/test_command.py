@@ -36,6 +36,11 @@ def test_what_is_missing_is_said_at_once(tmp_path, monkeypatch):
         raise said(reference)
 
 
+def test_it_imports_nothing_that_reads_tables():
+    code = "import sys, fugu.cli.studio, fugu.studio.app; print({'numpy', 'duckdb', 'flint'} & sys.modules.keys())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"set()"
+
+
 def test_it_opens_prints_its_address_once_and_ends_with_ctrl_c(tmp_path):
     folder = tables(tmp_path)
     words = ["studio", str(folder / "clinic_reference.csv"), "--no-browser", "--out", str(folder / "out")]

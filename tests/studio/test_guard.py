@@ -19,7 +19,7 @@ from fugu.studio.guard import FILE, FormNumbers, Guard, TurnedAway
 
 HEADERS = {
     "cache-control": "no-store", "cross-origin-opener-policy": "same-origin", "x-frame-options": "DENY",
-    "cross-origin-resource-policy": "same-origin", "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin", "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }  # fmt: skip
 NAMES = (*app.SCREENS, "", "studio.css", "studio.js", "icon.svg", "nothing")
@@ -229,6 +229,9 @@ def test_what_fails_inside_says_its_kind_and_nothing_else():
 
 
 def test_it_ends_when_nobody_asks(tmp_path, monkeypatch):
+    left = Guard(answers, 4000)
+    left.seen -= guard.IDLE + 1
+    assert left.idle
     folder = tables(tmp_path)
     with running(state_of(folder), None) as client:
         client.enter()

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from studios import running, state_of, tables
 
+import fugu
+
 sys.path.append(str(Path(__file__).resolve().parents[1] / "report"))
 from browser import WHY_NOT, Browser, chromium
 
@@ -129,6 +131,98 @@ def test_the_slider_moves_the_picture_and_keys_move_the_slider(browser, way):
         time.sleep(0.05)
     assert float(browser.run("document.getElementById('place').value")) == float(before) + 1
     assert browser.run("document.activeElement.id") == "place"  # what moves takes no focus away
+
+
+class Keys:
+    """Somebody with a keyboard and nothing else."""
+
+    def __init__(self, browser):
+        self.browser = browser
+
+    def press(self, key, code=0, text=""):
+        for kind in ("keyDown", "keyUp"):
+            said = {"text": text} if text and kind == "keyDown" else {}
+            self.browser.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **said
+            )
+
+    def reach(self, where):
+        """Go there with the Tab key; what has the focus can be seen to have it."""
+        for _ in range(90):
+            self.press("Tab", 9)
+            if self.browser.run(f"document.activeElement.matches({where!r})"):
+                seen = "getComputedStyle(document.activeElement).outlineStyle"
+                assert self.browser.run(seen) != "none", where
+                return self
+        raise AssertionError(f"{where} is not reached")
+
+    def type(self, text):
+        for letter in text:
+            self.press(letter, 0, letter)
+
+    def space(self):
+        self.press(" ", 32, " ")
+
+    def enter(self, leads):
+        """Press Enter, and wait for the next screen, whose heading, or a refusal, has the focus."""
+        self.browser.events.clear()
+        self.press("Enter", 13, "\r")
+        until = time.monotonic() + 60
+        while not self.browser.run(f"location.pathname.endsWith({leads!r}) && document.readyState === 'complete'"):
+            assert time.monotonic() < until, leads
+            time.sleep(0.05)
+        assert self.browser.run("document.activeElement.tagName") == "H1", leads
+
+
+def test_the_whole_way_by_keyboard(browser, tmp_path):
+    folder = tables(tmp_path)
+    with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
+        entered(browser, client)
+        keys = Keys(browser)
+        keys.reach("#rows").type("900")
+        keys.reach("button.main").enter("question")
+        keys.reach("#protect").type("smoker")
+        keys.reach("#unit").type("patient")
+        keys.reach("[name=mean][value='5']").space()
+        keys.reach("#by").type("sex")
+        keys.reach("button.main").enter("noise")
+        keys.reach("#place").press("ArrowRight", 39)
+        keys.reach("button.main").enter("improve")
+        keys.reach("a.button.main").enter("sign")
+        for tick in range(browser.run("document.getElementsByName('assumed').length")):
+            keys.reach(f"#assumed{tick}").space()
+        keys.reach("#person").type("Ada")
+        keys.reach("#role").type("steward")
+        keys.reach("#answer").space()
+        keys.reach("button.main").enter("release")
+        keys.reach("button.main").enter("release")
+        client.wait()
+        until = time.monotonic() + 30
+        while browser.run("document.querySelector('h1').textContent") != "Released" and time.monotonic() < until:
+            time.sleep(0.1)  # the page looks for itself
+        assert browser.run("document.querySelector('h1').textContent") == "Released" and browser.complaints == []
+    assert (folder / "out" / "release-1.csv").read_text().count("mean(chol)") == 2
+
+
+def test_an_officer_finds_an_edited_file_in_the_browser(browser, tmp_path):
+    folder = tables(tmp_path)
+    plan = fugu.Question(query="mean(chol)", protect="smoker", epsilon=1, reference=folder / "clinic_reference.csv")
+    fugu.release(plan, folder / "clinic_today.csv", folder / "out.csv", ledger=False)
+    (folder / "out.csv").write_text((folder / "out.csv").read_text().replace("1", "2", 1))
+    with running({"checks": True, "out": str(folder)}, None) as client:
+        entered(browser, client)
+        root = browser.call("DOM.getDocument")["root"]["nodeId"]
+        node = browser.call("DOM.querySelector", nodeId=root, selector="#files")["nodeId"]
+        files = [str(folder / name) for name in ("out.csv", "out.certificate.json")]
+        browser.call("DOM.setFileInputFiles", nodeId=node, files=files)
+        browser.run("document.querySelector('form button.main').click()")
+        until = time.monotonic() + 60
+        while "does not hold" not in browser.run("document.body.innerText") and time.monotonic() < until:
+            time.sleep(0.1)
+        first = browser.run(
+            "[...document.querySelector('tbody tr').cells].map(cell => cell.textContent.trim()).slice(0, 2)"
+        )
+        assert first == ["published out.csv", "fails"] and browser.complaints == []
 
 
 def test_a_service_on_another_port_gets_no_cookie(browser, way):

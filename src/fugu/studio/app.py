@@ -123,6 +123,8 @@ class Studio:
                 if kind in self.job and kind != "release":
                     self.job[kind].stop()
             return _to(name)
+        if "release" in self.job and self.job["release"].running and name not in ("ledger", "check"):
+            return _to("release")  # what is going out is not changed under way
         told = {"name": name, "form": form, "state": dict(self.state), "number": self.numbers.fresh()}
         with self._line:
             answer = self.desk.ask({"do": "take", **told}, _SHOWS)
