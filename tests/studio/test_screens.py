@@ -7,6 +7,7 @@ import http.server
 import sys
 import threading
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -97,6 +98,7 @@ def test_every_screen_holds_up_on_every_device(browser, way):
 
     look("tables", "check")
     client.post("question", {"kind": "column", "protect": "4", "publish": "5", "rows": ""})
+    client.post("noise", {"epsilon": "0.5"})
     look("noise", "improve")
     client.plan("877")
     look("question", "noise")
@@ -168,10 +170,10 @@ class Keys:
         self.browser.events.clear()
         self.press("Enter", 13, "\r")
         until = time.monotonic() + 60
-        while not self.browser.run(f"location.pathname.endsWith({leads!r}) && document.readyState === 'complete'"):
+        focus = "document.readyState === 'complete' && document.activeElement?.tagName === 'H1'"
+        while not self.browser.run(f"location.pathname.endsWith({leads!r}) && {focus}"):
             assert time.monotonic() < until, leads
             time.sleep(0.05)
-        assert self.browser.run("document.activeElement.tagName") == "H1", leads
 
 
 def test_the_whole_way_by_keyboard(browser, tmp_path):
@@ -198,9 +200,9 @@ def test_the_whole_way_by_keyboard(browser, tmp_path):
         keys.reach("button.main").enter("release")
         client.wait()
         until = time.monotonic() + 30
-        while browser.run("document.querySelector('h1').textContent") != "Released" and time.monotonic() < until:
+        while browser.run("document.querySelector('h1')?.textContent") != "Released" and time.monotonic() < until:
             time.sleep(0.1)  # the page looks for itself
-        assert browser.run("document.querySelector('h1').textContent") == "Released" and browser.complaints == []
+        assert time.monotonic() < until and browser.complaints == []
     assert (folder / "out" / "release-1.csv").read_text().count("mean(chol)") == 2
 
 
@@ -217,11 +219,9 @@ def test_an_officer_finds_an_edited_file_in_the_browser(browser, tmp_path):
         browser.call("DOM.setFileInputFiles", nodeId=node, files=files)
         browser.run("document.querySelector('form button.main').click()")
         until = time.monotonic() + 60
-        while "does not hold" not in browser.run("document.body.innerText") and time.monotonic() < until:
+        while "does not hold" not in (browser.run("document.body?.innerText") or "") and time.monotonic() < until:
             time.sleep(0.1)
-        first = browser.run(
-            "[...document.querySelector('tbody tr').cells].map(cell => cell.textContent.trim()).slice(0, 2)"
-        )
+        first = browser.run("[...document.querySelector('tbody tr').cells].map(cell => cell.textContent.trim())")[:2]
         assert first == ["published out.csv", "fails"] and browser.complaints == []
 
 
@@ -265,8 +265,12 @@ def test_what_the_owner_saw_is_not_kept_by_the_browser(browser, way):
         time.sleep(0.1)
     browser.run("new Promise(done => document.readyState === 'complete' ? done() : onload = done)")
     assert SEEN not in browser.run("document.body.innerText")
-    kept = [path for path in Path(browser.folder.name).rglob("*") if path.is_file()]
-    assert kept and not [path for path in kept if SEEN.encode() in path.read_bytes()]
+    looked = 0
+    for path in Path(browser.folder.name).rglob("*"):
+        with suppress(OSError):  # it comes and goes
+            assert SEEN.encode() not in path.read_bytes()
+            looked += 1
+    assert looked > 10
 
 
 def test_nothing_that_stands_in_a_table_acts(browser, tmp_path):
