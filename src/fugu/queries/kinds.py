@@ -366,7 +366,7 @@ def increasing(numbers: Sequence[float], name: str, most: int) -> tuple[float, .
     except (TypeError, ValueError):
         raise UsageError(f"{name} must be a list of finite numbers") from None
     if not 2 <= len(listed) <= most or any(not a < b for a, b in pairwise(listed)):
-        raise UsageError(f"{name} must be 2 to {most} increasing numbers")
+        raise UsageError(f"{name} must be 2 to {most} increasing numbers, the edges: 0, 50, 100")
     return tuple(np.asarray(listed).tolist())
 
 
