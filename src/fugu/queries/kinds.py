@@ -73,7 +73,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Cell:
-    """One released number: its group, its value, and an interval for it that holds with 95 %."""
+    """One released number: its group, its value, and an interval that holds what it was before noise, with 95 %: of
+    numbers that were clipped to the bounds and rounded to the step."""
 
     group: str
     cell: str
