@@ -339,7 +339,7 @@ def test_a_table_of_ones_own(tmp_path):
     with pytest.raises(fugu.errors.ColumnNotFound):
         own_question(Own(path, "height", "rich=yes"))
     with pytest.raises(UsageError, match="does not run on a table"):
-        run("004-table4", Setting(own=Own(path, "age", "rich=yes")))
+        run("004-figure4", Setting(own=Own(path, "age", "rich=yes")))
 
 
 FULL = {

@@ -126,7 +126,7 @@ def test_a_table_of_ones_own(tmp_path):
     with pytest.raises(fugu.errors.ColumnNotFound, match="no column 'sex'"):
         run("000-table1", Setting(own=dataclasses.replace(own, protect="sex")))
     with pytest.raises(fugu.errors.UsageError, match="does not run on a table"):
-        run("000-figure2", Setting(own=own))
+        run("000-figure5", Setting(own=own))
 
 
 @pytest.mark.parametrize(("name", "pairs"), [("figure2", 1), ("figure3", 10), ("figure4", 10)])

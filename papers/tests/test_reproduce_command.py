@@ -101,7 +101,7 @@ def test_what_fails_is_listed_and_a_run_goes_on_where_it_was_cut_short(monkeypat
         (["003-table4", "--table", TABLE, "--publish", "chol"], "--protect"),
         (["003-table4", "--table", TABLE, "--publish", "cholesterol", "--protect", "smoker"], "no column"),
         (["003-table4", "--table", "nowhere.csv", "--publish", "chol", "--protect", "smoker"], "nowhere.csv"),
-        (["003-figure2", "--table", TABLE, "--publish", "chol", "--protect", "smoker"], "does not run on a table"),
+        (["002-table4", "--table", TABLE, "--publish", "chol", "--protect", "smoker"], "does not run on a table"),
         (["003-table4", "--folder", "nowhere"], "no folder 'nowhere'"),
         (["-o", "x"], "give the NAME"),
     ],

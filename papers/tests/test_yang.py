@@ -85,7 +85,7 @@ def test_a_table_of_ones_own(tmp_path):
     with pytest.raises(fugu.errors.ColumnNotFound, match="no column 'y'"):
         run("003-table4", Setting(own=dataclasses.replace(own, publish="y")))
     with pytest.raises(fugu.errors.UsageError, match="does not run on a table"):
-        find("003-figure2").run(Setting(own=own))
+        find("002-table4").run(Setting(own=own))
 
 
 def test_the_printed_loop_is_shown_as_no_guarantee():

@@ -35,6 +35,8 @@ SECTIONS: Final = (
     "data", "question", "sequence", "secrets", "beliefs", "budget", "noise", "training", "property"
 )  # fmt: skip
 """Sections of a scenario file, in their order; the keys of each are the fields that name it."""
+SIGN_OFF: Final = "sign-off"
+"""A section of its own, and the part of a release document that says the same (`fugu.documents.sign_off`)."""
 _PANELS = {
     COLUMN: "A column", STATISTICS: "Statistics", SEQUENCES: "Sequences", PROPERTY: "A property", "data": "Tables",
     "secrets": "Secrets and beliefs", "beliefs": "Secrets and beliefs", "budget": "Budget", "noise": "Noise",
@@ -160,6 +162,7 @@ class Question(Shown):
     tolerance: str = _hiding(default="0.1")
     shares: str | None = _hiding()
     law_error: str = _hiding(default="0", named="given")
+    laws: str | None = ask("", COLUMN, title=_PANELS["secrets"], metavar="JSON")
     protect: str | None = ask("secrets", COLUMN, STATISTICS, named="always", like="smoker", first=2, metavar="COLUMN")
     pairs: str = ask("secrets", COLUMN, default="all", words=("all", "adjacent"), named="always", like="all")
     prior: str = ask(
@@ -174,7 +177,7 @@ class Question(Shown):
     epsilon: str = ask("budget", default="", named="always", like=0.5, first=7, metavar="NUMBER")
     delta: str = ask("budget", default="0", named="always", like=0.001)
     alpha: str | None = ask("budget", named="always")
-    error: float | None = ask("budget", COLUMN, named="never")
+    error: float | None = ask("budget", COLUMN, STATISTICS, named="never")
     mechanism: str = ask("noise", COLUMN, default="noise", words=("noise", "optimal"))
     noise: str = ask(
         "noise", COLUMN, SEQUENCES, default="best", words=("best", "laplace", "gaussian", "atoms"), named="always",
@@ -246,6 +249,8 @@ class Question(Shown):
     @property
     def published(self) -> str:
         """The column; UsageError where it is not the one thing that is asked for."""
+        if self.laws is not None and self.query is None:
+            return self.publish or "value"
         if self.publish is None or self.query is not None:
             raise UsageError("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two")
         return self.publish
@@ -253,6 +258,8 @@ class Question(Shown):
     @property
     def secret(self) -> str:
         """What is to be hidden; UsageError where nobody says it."""
+        if self.laws is not None:
+            return "secret"
         if self.protect is None:
             raise UsageError("say what is secret: --protect COLUMN; or give --order and --state for sequences")
         return self.protect
@@ -330,12 +337,12 @@ def as_text(key: str, value: object) -> str:
         return value.isoformat() if isinstance(value, date) else str(os.fspath(value))
     if isinstance(value, Number) and not isinstance(value, bool):
         return repr(float(value)) if isinstance(value, float) else str(value)
+    if isinstance(value, dict | list) and value and (key == "laws" or (key == "protect" and isinstance(value, dict))):
+        return json.dumps(value, default=str, ensure_ascii=False)  # by secret
     if isinstance(value, list | tuple) and value:
         if key == "query" and all(isinstance(item, str) for item in value):
             return "; ".join(value)  # each of a list stands alone
         return ",".join(":".join(map(_item, x)) if isinstance(x, list | tuple) else _item(x) for x in value)
-    if isinstance(value, dict) and value and key == "protect":  # by secret
-        return json.dumps(value, default=str, ensure_ascii=False)
     if isinstance(value, dict) and value and key in _BY_COLUMN:
         parts = ((name, *(x if isinstance(x, list | tuple) else [x])) for name, x in value.items())
         return ",".join(":".join(map(_item, part)) for part in parts)

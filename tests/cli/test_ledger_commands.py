@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -41,7 +42,7 @@ def path(tmp_path):
 def test_show_lists_budgets_and_requests(path):
     code, text = run("show", path)
     assert code == 0
-    for words in ("visits [north]", "spent epsilon 0.75, the entries", "left  epsilon 0.25 of epsilon 1", "refused",
+    for words in ("visits [north]", "spent epsilon 0.75, the entries", "left  0.25 of epsilon 1", "refused",
                   "tuesday", "before translation", "a Markov chain", "after translation"):  # fmt: skip
         assert words in text
     told = json.loads(run("show", path, "--json")[1])
@@ -67,13 +68,13 @@ def test_show_says_what_holds_for_people_of_several_data_sets_and_what_nobody_wo
             opened[name].spend("q", charge, lambda: pytest.fail("must not run"))
     text = "\n" + run("show", path)[1]
     told = {name: text.split(f"\n{name}: budget ")[1].split(": budget")[0] for name in ("half", "more", "again")}
-    assert "spent epsilon 1," in told["half"] and "left  epsilon 0 of epsilon 2" in told["half"]
+    assert "spent epsilon 1," in told["half"] and "left  nothing of epsilon 2" in told["half"]
     assert (
         "a factor of at most 2.72 (epsilon 1). Against anybody" in " ".join(told["half"].split())
         and "in 'all' too" in told["half"]
     )
-    assert "spent epsilon 0.75," in told["more"] and "left  epsilon 0.25 of epsilon 9" in told["more"]
-    assert "left  epsilon 0 of epsilon 1" in told["again"] and "'column'" in told["again"]
+    assert "spent epsilon 0.75," in told["more"] and "left  0.25 of epsilon 9" in told["more"]
+    assert "left  nothing of epsilon 1" in told["again"] and "'column'" in told["again"]
     shown = {found["name"]: found for found in json.loads(run("show", path, "--json")[1])["data sets"]}
     assert shown["all"]["people also in"] == ["half"] and shown["all"]["left"]["epsilon"] == 0
     assert opened["again"].remaining() == Pure(0) and opened["half"].remaining() == Pure(0)
@@ -88,6 +89,19 @@ def test_show_lists_the_last_requests_unless_all_are_asked_for(tmp_path):
     assert code == 0 and "request 3 " in text and "request 2 " not in text and "3 more" in text
     assert "request 0 " in run("show", path, "--all")[1]
     assert len(json.loads(run("show", path, "--json")[1])["requests"]) == 53
+
+
+def test_show_says_what_was_asked_and_rounds_what_is_left_down(tmp_path):
+    """Wrong version: only the name of a request, which is a digest, and 15 digits of what nobody can spend."""
+    path, reads = tmp_path / "l.db", {"questions": [{"query": "mean(x) by ward"}, {"query": "median(x)"}]}
+    with Ledger(path, Pure(1), data="d") as ledger:
+        ledger.spend("ask all 12ab", Charge.per_entry(1 / 3, reads), lambda: 1)
+        assert "asked" in run("show", path)[1]
+        assert "left  0.666666 of epsilon 1" in run("show", path)[1]
+        ledger.spend("rest", Charge.per_entry(math.nextafter(2 / 3, 0)), lambda: 1)
+    assert "left  nothing of epsilon 1: no other question" in run("show", path)[1]
+    asked = [entry["asked"] for entry in json.loads(run("show", path, "--json")[1])["requests"]]
+    assert asked == ["mean(x) by ward; median(x)", ""]
 
 
 def test_verify_and_export(path, tmp_path):

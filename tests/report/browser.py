@@ -101,20 +101,26 @@ class Browser:
         return json.loads(message)
 
     def open(self, path, width=1000, height=1400, dark=False, media="screen", scale=1.0):
-        """Load a file as such a device would, drawn so much larger; forgets what happened before."""
+        """Load a file, or an address, as such a device would, drawn so much larger; forgets what happened before."""
         self.events.clear()
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
                   mobile=width < 700)  # fmt: skip
-        self.call("Page.navigate", url=path.as_uri())
+        loader = self.call("Page.navigate", url=path if isinstance(path, str) else path.as_uri())["loaderId"]
         until = time.monotonic() + _SECONDS
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+        while not self._loaded(loader):
             self.events.append(self._next(until))
+
+    def _loaded(self, loader):
+        """Whether this very page is loaded: the one before it may have been on its way as well."""
+        begun = [n for n, event in enumerate(self.events) if event.get("method") == "Page.frameNavigated"
+                 and event["params"]["frame"].get("loaderId") == loader]  # fmt: skip
+        return begun and any(event.get("method") == "Page.loadEventFired" for event in self.events[begun[0] :])
 
     def run(self, script):
         """The value of an expression on the page."""
-        found = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        found = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in found:
             raise RuntimeError(found["exceptionDetails"]["exception"]["description"])
         return found["result"].get("value")

@@ -10,7 +10,8 @@ import pytest
 
 import fugu
 from fugu.report import page
-from fugu.session.checks import OVER_ALL, compare_routes, rows_in
+from fugu.session.checks import OVER_ALL, rows_in
+from fugu.session.routes import compare_routes
 from fugu.utility.usable import EXACT, USABLE, Usable, statistic
 
 

@@ -15,8 +15,9 @@ from fugu.priors.chain import MarkovChain
 from fugu.translation import dp_budget
 from fugu.translation.influence import influence
 from fugu.translation.translate import translate
+from fugu_papers.bai_sequences import own_study
 from fugu_papers.charts import lines
-from fugu_papers.experiment import Outcome, Row, Setting, experiment
+from fugu_papers.experiment import SEQUENCES, Outcome, Row, Setting, experiment
 
 P, Q, LENGTH, MOST_B = 0.6, 0.8, 1000, 64
 RELEASES: tuple[tuple[str, tuple[float, ...]], ...] = (
@@ -25,11 +26,22 @@ RELEASES: tuple[tuple[str, tuple[float, ...]], ...] = (
 )  # fmt: skip
 BUDGETS = (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)
 Points = Sequence[tuple[int, float]]
+BOUNDED = ("with three states or more the true loss is fugu's proved bound, and may be less; so may the limit",)
 
 
 def binary(p: float = P, q: float = Q, length: int = LENGTH) -> MarkovChain:
     """The chain of Example 6.1."""
     return MarkovChain([[p, 1 - p], [1 - q, q]], length)
+
+
+def believed(setting: Setting) -> MarkovChain:
+    """The chain of the experiment, or of sequences of one's own."""
+    return own_study(setting.own).chain if setting.own else binary()
+
+
+def curve_of(chain: MarkovChain) -> Points:
+    """The influence curve as far as it is followed, and the window of all entries."""
+    return (*influence(chain, max_b=min(MOST_B, chain.length)).points, (chain.length, 0.0))
 
 
 def tuned(points: Points, epsilon: float) -> tuple[float, float]:
@@ -53,11 +65,12 @@ def least(points: Points, epsilon: float, entries: int) -> float:
         "The true loss and fugu's best are fugu's translation of the sum of the epsilons for each entry.",
         "It is exact for two states: some release with this epsilon for each entry loses that much.",
     ),
+    takes=(SEQUENCES,),
 )
 def composed(setting: Setting) -> Outcome:
     """Every rule on the same releases."""
-    chain, rows = binary(), []
-    points = influence(chain, max_b=MOST_B).points
+    chain, rows = believed(setting), list[Row]()
+    points = curve_of(chain)
     for name, releases in RELEASES[: 2 if setting.short else None]:
         each = [tuned(points, epsilon) for epsilon in releases]
         spent = math.fsum(entry for entry, _ in each)
@@ -70,7 +83,7 @@ def composed(setting: Setting) -> Outcome:
         }
         rows += [Row((name,), rule, None, total, total, truth, truth, truth) for rule, total in rules.items()]
     shown = _growing(points, chain, 3 if setting.short else 20)
-    return Outcome(tuple(rows), (shown,))
+    return Outcome(tuple(rows), (shown,), BOUNDED if len(chain.states) > 2 else ())
 
 
 def _growing(points: Points, chain: MarkovChain, most: int) -> Figure:
@@ -100,19 +113,20 @@ _MIN = "the least of valid budgets is valid, and wastes the curve (fugu errata C
         "The true loss is fugu's translation of the budget, which is exact for two states.",
         "The limit is the least scale that is safe whatever is released with this epsilon for each entry.",
     ),
+    takes=(SEQUENCES,),
 )
 def budgets(setting: Setting) -> Outcome:
     """Algorithms 1 and 2 as printed, the best use of the curve, group privacy, and contraction."""
-    chain, rows = binary(), []
-    points = influence(chain, max_b=MOST_B).points
+    chain, rows = believed(setting), list[Row]()
+    points = curve_of(chain)
     for epsilon in BUDGETS[2:3] if setting.short else BUDGETS:
         best = 1 / dp_budget(chain, epsilon)
         for method, entry, note in (
-            ("Algorithms 1 and 2, as printed", least(points, epsilon, LENGTH), _MIN),
+            ("Algorithms 1 and 2, as printed", least(points[:-1], epsilon, chain.length), _MIN),
             ("Theorem 6, the largest", tuned(points, epsilon)[0], ""),
-            ("group privacy", epsilon / LENGTH, ""),
+            ("group privacy", epsilon / chain.length, ""),
         ):
             rows.append(
                 Row((f"{epsilon:g}",), method, None, 1 / entry, epsilon, translate(chain, entry), best, best, note=note)
             )
-    return Outcome(tuple(rows))
+    return Outcome(tuple(rows), remarks=BOUNDED if len(chain.states) > 2 else ())

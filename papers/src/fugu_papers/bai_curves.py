@@ -9,14 +9,16 @@ import math
 from collections.abc import Iterator
 
 from fugu.drawing.charts import Figure
+from fugu.priors.chain import MarkovChain
 from fugu.priors.gaussian_field import GaussianField
 from fugu.progress import report
 from fugu.translation.influence import influence
 from fugu_papers.bai_compose import binary
 from fugu_papers.bai_field import exact_of_three, farthest, kernel, precision_gained, theorem_9
+from fugu_papers.bai_sequences import own_study
 from fugu_papers.charts import lines
 from fugu_papers.errata.bai import closed_form
-from fugu_papers.experiment import Outcome, Row, Setting, experiment
+from fugu_papers.experiment import SEQUENCES, Outcome, Row, Setting, experiment
 from fugu_papers.truncated import TruncatedAR1
 
 CHAINS = ((0.5, 0.5), (0.4, 0.4), (0.3, 0.3), (0.2, 0.2), (0.1, 0.1), (0.6, 0.8), (0.7, 0.8), (0.2, 0.3), (0.1, 0.4),
@@ -41,6 +43,18 @@ def chain_rows(p: float, q: float, most: int) -> Iterator[Row]:
             value = closed_form(p, q, b, absolute)
             note = _SIGN if value < exact * (1 - 1e-9) else ""
             yield Row(case, method, None, value, value, exact, exact, note=note)
+
+
+def own_rows(chain: MarkovChain, most: int) -> Iterator[Row]:
+    """The exact curve of a chain; of two states with both printings."""
+    step, curve = chain.transition(1), influence(chain, max_b=most)
+    for b in range(1, most + 1):
+        case, exact = (f"chain of {len(chain.states)} states", f"{b}"), curve(b)
+        if len(chain.states) > 2:
+            yield Row(case, "a(b), no closed form", None, exact, exact, exact, exact)
+        for method, absolute in ((MAIN, False), (APPENDIX, True)) if len(chain.states) == 2 else ():
+            value = closed_form(float(step[0, 0]), float(step[1, 1]), b, absolute)
+            yield Row(case, method, None, value, value, exact, exact, note=_SIGN if value < exact * (1 - 1e-9) else "")
 
 
 def field_rows(setting: Setting) -> Iterator[Row]:
@@ -97,10 +111,15 @@ def sound_rows(setting: Setting) -> Iterator[Row]:
         "fugu's best for chains is its exact curve. For a truncated field of this kernel it proves no epsilon at all.",
         "In its place it offers truncated AR(1) sequences, and fields without a box in the sense of Rényi.",
     ),
+    takes=(SEQUENCES,),
 )
 def figure_2(setting: Setting) -> Outcome:
-    """Both halves of the figure."""
+    """Both halves of the figure; of sequences of one's own the exact curve, beside the closed forms for two states."""
     rows: list[Row] = []
+    if setting.own:
+        chain = own_study(setting.own).chain
+        rows += own_rows(chain, min(4 if setting.short else MOST_B, chain.length))
+        return Outcome(tuple(rows))
     chains = ((0.6, 0.8), (0.2, 0.3)) if setting.short else CHAINS
     for place, (p, q) in enumerate(chains):
         report("Figure 2a", place, len(chains))

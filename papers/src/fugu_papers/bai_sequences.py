@@ -15,9 +15,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.errors import UsageError
 from fugu.priors.chain import MarkovChain
 from fugu_papers.counted import Counts, counted, counts, table_rows, tally
-from fugu_papers.experiment import Setting
+from fugu_papers.experiment import Own, Setting
 from fugu_papers.shelf import Shelf
 
 TAU = 1e-5
@@ -81,6 +82,19 @@ def studied(name: str, walks: Walks, states: Sequence[str] = ()) -> Study:
         tuple(tuple(group[state] for state in known) for group in groups),
         max(len(walk) for many in walks.values() for walk in many),
     )
+
+
+def own_study(own: Own, top: int = 1) -> Study:
+    """Sequences of one's own: every fourth user is held out, the others train; of a few users one is."""
+    walks: Walks = {"": [], "group": []}
+    for number, entries in enumerate(own.walks().values()):
+        walks["group" if number % 4 == 1 else ""].append([str(entry) for entry in entries])
+    if not walks["group"] or not any(len(walk) > 1 for walk in walks[""]):
+        raise UsageError("at least two users are needed, the first with two entries: some train, and some are held out")
+    found = studied(own.table.name, walks)
+    if len(found.states) < max(top, 2) or found.length < 2:
+        raise UsageError(f"there are {len(found.states)} states, and this needs at least {max(top, 2)}")
+    return found
 
 
 def check_ins(setting: Setting) -> Iterator[Study]:

@@ -19,9 +19,9 @@ from fugu.translation.influence import influence
 from fugu.translation.translate import translate
 from fugu_papers.bai_printed import EPSILONS, METHODS, accuracy, printed
 from fugu_papers.bai_ranks import Floats, Metric, Way, chances, count_error, lost_gain, missed, unhit
-from fugu_papers.bai_sequences import ACTIVITIES, PLACES, Study, activities, check_ins, missing, synthetic
+from fugu_papers.bai_sequences import ACTIVITIES, PLACES, Study, activities, check_ins, missing, own_study, synthetic
 from fugu_papers.charts import lines
-from fugu_papers.experiment import Outcome, Row, Setting, experiment
+from fugu_papers.experiment import SEQUENCES, Outcome, Row, Setting, experiment
 
 MAJORITY = {2: ("18.61 %", "81.39"), 4: ("16.67 %", "83.33")}
 """The mean accuracy of the ranking of the training part in print, and 100 less it."""
@@ -148,7 +148,12 @@ def in_print(table: int, top: int, data: str, why: str) -> Iterator[Row]:
 
 def table(number: int, top: int, setting: Setting) -> Outcome:
     """One table: in print, on the data at hand, on the synthetic chain."""
-    places = number in (2, 3, 7, 8)
+    places, own = number in (2, 3, 7, 8), setting.own
+    if own:
+        study = own_study(own, top)
+        rows = [*compared(study, _FEW[1:2] if setting.short else _FEW, METHODS, names(number, top), top)]
+        more = [_majority(study)] if number in MAJORITY else []
+        return Outcome((*rows, *more), tuple(drawn(study.name, name, rows) for name in names(number, top)[:1]))
     found = list(in_print(number, top, *(("Foursquare", _PLACES) if places else ("Capture24", _CAPTURE))))
     given: list[Study] = [synthetic(setting)]
     if not setting.short:
@@ -216,6 +221,7 @@ def _register(number: int, top: int, title: str, chosen: tuple[str, ...]) -> Non
         measure="what a noisy ranking misses",
         columns=("data", "epsilon", "metric"),
         chosen=(*_CHOSEN, *chosen),
+        takes=(SEQUENCES,),
     )
     def run(setting: Setting) -> Outcome:
         return table(number, top, setting)
@@ -244,10 +250,11 @@ _register(8, 5, "the five most visited kinds of places: hits, gain, counts", (
         ),
         "Ours-Exp, MQM and permute-and-flip get the budget of the influence curve; contraction is fugu's rule.",
     ),
+    takes=(SEQUENCES,),
 )
 def synthetic_chain(setting: Setting) -> Outcome:
     """Every way to spend one epsilon, side by side."""
-    study = synthetic(setting)
+    study = own_study(setting.own, 3) if setting.own else synthetic(setting)
     methods = (CURVE, SPLIT, VECTOR, FLIP, CONTRACTED, GROUP, GROUP_SPLIT)
     epsilons = (1.0,) if setting.short else _FEW
     found: list[Row] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Literal, cast
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from fugu.transport.matching import closeness, unmatched
 from fugu.transport.wasserstein import wasserstein
 from fugu_papers import chen_attack, chen_errors, chen_pictures
 from fugu_papers.charts import lines
-from fugu_papers.experiment import Outcome, Row, Setting, experiment
+from fugu_papers.experiment import PAIRS, Outcome, Row, Setting, experiment
 from fugu_papers.normal_curve import classical_mu
 
 PARTS = (chen_errors, chen_attack, chen_pictures)
@@ -54,17 +55,14 @@ def example() -> LawPair:
             "expected absolute error of the best channel."
         ),
     ),
+    takes=PAIRS,
 )
 def figure_1(setting: Setting) -> Outcome:
-    """W_inf, and W at delta 0.1, with the true loss of the two mechanisms that use them."""
-    del setting
-    pair, tenth = example(), Fraction(1, 10)
-    far, near = wasserstein(MU, NU), closeness(MU, NU, tenth)
-    limit = optimal_channel(pair, Pure(1)).optimum.lower
-    rows = (
-        Row(("0",), "W_inf", "97", far, 1.0, true_epsilon(Laplace(far), pair), _scale(pair, Pure(1)), limit),
-        Row(("0.1",), "(W, 0.1)-close", "1", near, 1.0, _epsilon_at(pair, near, 0.1), _scale(pair, Approx(1, 0.1))),
-    )
+    """W_inf, and W at delta 0.1, with the true loss of the two mechanisms that use them; or of pairs of one's own."""
+    if setting.own:
+        own = setting.own.pairs(Discrete)
+        return Outcome(tuple(row for pair in own for row in close_rows(pair, "auto", f" ({pair.label})")))
+    rows = tuple(close_rows(example(), _FINE, "", "97", "1"))
     line = on_line(MU, NU, norm=1)
     widths = list(range(101))
     masses = [float(unmatched(line.points, line.p, line.q, width)) for width in widths]
@@ -72,8 +70,20 @@ def figure_1(setting: Setting) -> Outcome:
     return Outcome(rows, (shown,))
 
 
-def _scale(pair: LawPair, budget: Pure | Approx) -> float:
-    return float(getattr(calibrate(pair, budget, noise="laplace", grid=_FINE).noise, "scale", 0.0))
+def close_rows(
+    pair: LawPair, grid: Fraction | Literal["auto"], name: str, whole: str | None = None, most: str | None = None
+) -> Iterator[Row]:
+    """Both distances of a pair; `whole` and `most`: them in print."""
+    p, q = cast(Discrete, pair.p), cast(Discrete, pair.q)
+
+    def scale(budget: Pure | Approx) -> float:
+        return float(getattr(calibrate(pair, budget, noise="laplace", grid=grid).noise, "scale", 0.0))
+
+    far, near = wasserstein(p, q), closeness(p, q, Fraction(1, 10))
+    limit, loss = optimal_channel(pair, Pure(1)).optimum.lower, true_epsilon(Laplace(far), pair)
+    yield Row((f"0{name}",), "W_inf", whole, far, 1.0, loss, scale(Pure(1)), limit)
+    loss = _epsilon_at(pair, near, 0.1)
+    yield Row((f"0.1{name}",), "(W, 0.1)-close", most, near, 1.0, loss, scale(Approx(1, 0.1)))
 
 
 def _epsilon_at(pair: LawPair, scale: float, delta: float) -> float:

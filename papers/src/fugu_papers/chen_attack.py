@@ -21,11 +21,11 @@ from fugu.guarantee import Approx
 from fugu.noise.matrix import CorrelatedGaussian
 from fugu.progress import report
 from fugu_papers.charts import Series, lines
-from fugu_papers.chen_data import Question, adult
+from fugu_papers.chen_data import Question, adult, own_question
 from fugu_papers.chen_logistic import accuracy, fit_logistic
 from fugu_papers.chen_noise import Added, Laws, printed_noise
 from fugu_papers.chen_truth import normal_epsilon, true_loss
-from fugu_papers.experiment import Outcome, Row, Setting, experiment
+from fugu_papers.experiment import TABLE, Outcome, Row, Setting, experiment
 
 Floats = NDArray[np.float64]
 DELTAS = (1e-4, 1e-3, 1e-2)
@@ -165,10 +165,12 @@ _UNDERSTATES = "the guesser never saw noise, which understates what is given awa
     columns=("epsilon", "delta", "guesser"),
     loss="epsilon at the delta of the row",
     chosen=_CHOSEN,
+    takes=(TABLE,),
 )
 def table_4(setting: Setting) -> Outcome:
     """Table 4 with the guesser of the paper, with one that is trained on what is published, and with the decoder."""
-    question, rng = adult(setting.shelf, "income", 0.1), setting.dice(4)
+    own_table, rng = setting.own, setting.dice(4)
+    question = own_question(own_table) if own_table else adult(setting.shelf, "income", 0.1)
     budgets = [(e, d) for e in EPSILONS for d in DELTAS]
     if setting.short:
         budgets = [(0.2, 1e-3)]
@@ -179,7 +181,7 @@ def table_4(setting: Setting) -> Outcome:
     found = attacked(question, [*noises, *(noise for _, noise in own), None], rounds, rng, "Table 4")
     rows: list[Row] = []
     for (method, epsilon, delta), noise, scores in zip(cases, noises, found, strict=False):
-        rows += _three(question, method, noise, scores, (epsilon, delta), rng)
+        rows += _three(question, method, noise, scores, (epsilon, delta), rng, in_print=own_table is None)
     for (epsilon, noise), scores in zip(own, found[len(cases) :], strict=False):
         case, loss = (f"{epsilon:g}", "0.001", PROTECTED), normal_epsilon(question, noise.covariance, 1e-3)
         limit = ceiling(epsilon, 1e-3)
@@ -191,11 +193,12 @@ def table_4(setting: Setting) -> Outcome:
 
 def _three(
     question: Question, method: str, noise: Added, scores: Attacked, budget: tuple[float, float],
-    rng: np.random.Generator,
+    rng: np.random.Generator, in_print: bool,
 ) -> Iterator[Row]:  # fmt: skip
     """The accuracies of the guesser of the paper, of the one that saw noise, and behind the decoder."""
     epsilon, delta = budget
-    printed = _PRINTED[method].split()[3 * EPSILONS.index(epsilon) + DELTAS.index(delta)]
+    place = 3 * EPSILONS.index(epsilon) + DELTAS.index(delta)
+    printed = _PRINTED[method].split()[place] if in_print else None
     truth = true_loss(question, method, noise, epsilon, delta, rng)
     case, limit = (f"{epsilon:g}", f"{delta:g}"), ceiling(epsilon, delta)
     plain = Row((*case, PROTECTED), method, claim=epsilon, truth=truth.epsilon, limit=limit, note=truth.note)

@@ -21,7 +21,7 @@ from fugu_papers.charts import Series, lines
 from fugu_papers.chen_data import SIZE, Question, adult, own_question
 from fugu_papers.chen_noise import L1_RULE, Laws, printed_noise
 from fugu_papers.chen_truth import true_loss
-from fugu_papers.experiment import Outcome, Row, Setting, experiment
+from fugu_papers.experiment import TABLE, Outcome, Row, Setting, experiment
 
 DELTA = 1e-3
 EPSILONS = (0.2, 1.0, 5.0)
@@ -136,7 +136,7 @@ _AVERAGED = (
     columns=("property", "epsilon"),
     loss="epsilon, at delta 0.001 for normal noise (G), pure for Laplace noise (L)",
     chosen=(*_CHOSEN, *_AVERAGED),
-    table=True,
+    takes=(TABLE,),
 )
 def table_3(setting: Setting) -> Outcome:
     """Table 3, or the same mechanisms on a table of one's own."""
@@ -184,19 +184,21 @@ def over(title: str, across: str, rows: Sequence[Row], place: int, methods: Sequ
     columns=("property", "epsilon"),
     loss="epsilon, at delta 0.001 for normal noise (G), pure for Laplace noise (L)",
     chosen=(*_CHOSEN, "The figure's points are not printed; Theorem 5.2 is for epsilon below 1, and is used up to 10."),
+    takes=(TABLE,),
 )
 def figure_2(setting: Setting) -> Outcome:
-    """Figures 2a, 2b and 2c: the five mechanisms from epsilon 0.1 to 10."""
+    """Figures 2a, 2b and 2c: the five mechanisms from epsilon 0.1 to 10; or on a table of one's own."""
     epsilons = (1.0, 5.0) if setting.short else (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
     asked = (("work class", 0.04),) if setting.short else (("income", 0.1), ("work class", 0.04))
     found: list[Row] = []
     shown = []
-    rng = setting.dice(2)
-    for which, (sensitive, width) in enumerate(asked):
-        question = adult(setting.shelf, sensitive, width)
+    rng, own = setting.dice(2), setting.own
+    questions = [own_question(own)] if own else [adult(setting.shelf, *each) for each in asked]
+    for which, question in enumerate(questions):
+        sensitive, width = question.name, question.width
         mine = []
         for number, epsilon in enumerate(epsilons):
-            report("Figure 2", which * len(epsilons) + number, len(asked) * len(epsilons))
+            report("Figure 2", which * len(epsilons) + number, len(questions) * len(epsilons))
             mine += [row_of(question, m, (sensitive, f"{epsilon:g}"), epsilon, rng) for m in DRAWN]
         shown.append(over(f"Hiding the share of {sensitive}, {width:g} apart", "epsilon (log scale)", mine, 1))
         found += mine

@@ -6,7 +6,8 @@ The paper prints two values, both under Figure 1; the rest is drawn, or stated."
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from fugu_papers import ding_averages, ding_mixtures, ding_users
 from fugu_papers.charts import lines
 from fugu_papers.ding_exact import log_density
 from fugu_papers.ding_rules import GAUSSIAN, gaussian_row, laplace_row, least, without_delta
-from fugu_papers.experiment import Outcome, Row, Setting, experiment
+from fugu_papers.experiment import LAWS, Outcome, Row, Setting, experiment
 
 OTHER_FILES = (ding_users, ding_averages, ding_mixtures)
 """They register the other experiments of this paper."""
@@ -51,10 +52,14 @@ FORMS = {
         "Condition (16) is stated and not solved; its least standard deviation is found by bisection.",
         "No limit over all channels is known for priors without atoms; it is 0 where no noise is needed.",
     ),
+    takes=(LAWS,),
 )
 def theorem_1(setting: Setting) -> Outcome:
-    """Theorem 1 and its tightenings on twelve pairs of normal laws."""
-    cases = CASES[1:2] if setting.short else CASES
+    """Theorem 1 and its tightenings on twelve pairs of normal laws, or on those of one's own at two budgets."""
+    cases: Sequence[tuple[float, ...]] = CASES[1:2] if setting.short else CASES
+    if setting.own:
+        own = [(cast(Normal, pair.p), cast(Normal, pair.q)) for pair in setting.own.pairs(Normal)]
+        cases = [(*map(float, (p.mean, p.std, q.mean, q.std)), 1.0, d) for p, q in own for d in (0.01, 1e-5)]
     found: list[Row] = []
     for number, values in enumerate(cases):
         report("Theorem 1", number, len(cases))
@@ -117,28 +122,31 @@ _WINDOW = (
         "With these, Laplace noise of scale 4 gives 0.2988, near the 0.2992 in print.",
         "G(0, 8) is read as variance 8 and as standard deviation 8; variance 32 is that of the Laplace noise.",
     ),
+    takes=(LAWS,),
 )
 def figure_1(setting: Setting) -> Outcome:
-    """What is in print, and what a window hides."""
-    pair, found = LawPair(*EXAMPLE), [
+    """What is in print, and what a window hides; of one's own, the first pair of normal laws."""
+    pair, found = setting.own.pairs(Normal)[0] if setting.own else LawPair(*EXAMPLE), [
         Row(("Laplace, scale 4 (variance 32)", "not given"), "Fig. 1(b)", "0.2992", None, note=_NOT_GIVEN),
         Row(("Gaussian, G(0, 8)", "not given"), "Fig. 1(c)", "0.0156", None, 0.0156, math.inf,
             note=f"{_NOT_GIVEN}; it is {_WINDOW}"),
-    ]  # fmt: skip
+    ][: 0 if setting.own else 2]  # fmt: skip
     for name, noise in _NOISES.items():
         truth = true_epsilon(noise, pair)
         for window in WINDOWS:
-            seen = max(log_ratio(noise, np.linspace(-window, window, 2001)))
+            seen = max(log_ratio(noise, np.linspace(-window, window, 2001), pair))
             found.append(Row((name, f"{window}"), "largest value seen", None, seen, truth=truth))
     points = np.linspace(-20, 20, 81 if setting.short else 401)
-    series = [(name, points.tolist(), log_ratio(noise, points)) for name, noise in _NOISES.items()]
+    series = [(name, points.tolist(), log_ratio(noise, points, pair)) for name, noise in _NOISES.items()]
     title = "The largest loss is bounded under Laplace noise, and grows with the window under Gaussian noise"
     return Outcome(tuple(found), (lines(title, "published value y", "|log ratio| of the densities", series),))
 
 
-def log_ratio(noise: Laplace | Gaussian, points: np.ndarray) -> list[float]:
+def log_ratio(noise: Laplace | Gaussian, points: np.ndarray, pair: LawPair) -> list[float]:
     """|log f_i(y) - log f_j(y)| of the published value at these points."""
-    one, other = (log_density(law, noise.name, noise.scale, points) for law in EXAMPLE)
+    one, other = (
+        log_density(law, noise.name, noise.scale, points) for law in (cast(Normal, pair.p), cast(Normal, pair.q))
+    )
     found: list[float] = np.abs(one - other).tolist()
     return found
 

@@ -19,14 +19,13 @@ from fugu.loss import delta as true_delta
 from fugu.loss.search.couplings import coupled_scale
 from fugu.noise import Laplace
 from fugu.progress import report
-from fugu.scenario.scenario import Scenario
 from fugu_papers.charts import Series, lines
 from fugu_papers.counted import Counts, counted, counts, laws, table_rows, tally
 from fugu_papers.ding_averages import CORRECTED, ERRATUM
 from fugu_papers.ding_exact import density
 from fugu_papers.ding_fit import GAIN, fit
 from fugu_papers.ding_rules import gaussian_row, laplace_row, least, theorem_2, without_delta
-from fugu_papers.experiment import Outcome, Own, Row, Setting, experiment
+from fugu_papers.experiment import PAIRS, Outcome, Own, Row, Setting, experiment
 from fugu_papers.shelf import Shelf
 
 FIT, FREQUENCIES = "mixture of three", "frequencies"
@@ -100,9 +99,8 @@ def of_paper(setting: Setting, number: int) -> Found:
 
 
 def of_own(own: Own) -> Iterator[Found]:
-    """Every pair of secrets of a table of one's own."""
-    scenario = Scenario.from_table(own.table, publish=own.publish, protect=own.protect)
-    for pair in scenario.law_pairs():
+    """Every pair of secrets of data of one's own."""
+    for pair in own.pairs(Discrete):
         assert isinstance(pair.p, Discrete)
         assert isinstance(pair.q, Discrete)
         first, _, second = pair.label.partition(" vs ")
@@ -137,7 +135,7 @@ def limit_of(pair: LawPair, delta: float) -> float | None:
 def data(setting: Setting, number: int) -> Outcome:
     """Figure 3 or 4, or the same on a table of one's own."""
     every = list(of_own(setting.own)) if setting.own else [of_paper(setting, number)]
-    value = setting.own.publish if setting.own else _DATA[number][3]
+    value = (setting.own.publish or "value") if setting.own else _DATA[number][3]
     rows: list[Row] = []
     for place, found in enumerate(every):
         report(f"Figure {number}", place, len(every))
@@ -181,7 +179,7 @@ def _register(number: int, what: str) -> None:
         columns=("data", "belief", "delta"),
         loss="delta at epsilon 1",
         chosen=(*_CHOSEN, _ROWS_OF[number]),
-        table=True,
+        takes=PAIRS,
     )
     def figure(setting: Setting) -> Outcome:
         return data(setting, number)

@@ -7,15 +7,20 @@ true loss is above its claim is shown, and never released."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from fugu.drawing.charts import Figure
 from fugu.errors import MissingValues, UsageError
+from fugu.laws import LawPair
+from fugu.question import Question
+from fugu.releasing.column_route import scenario_in
+from fugu.releasing.sequence_route import columns_of
+from fugu.scenario.scenario import Scenario
 from fugu_papers.shelf import Shelf
 
 Verdict = Literal["reproduced", "differs", "not reproducible", "not printed"]
@@ -123,13 +128,56 @@ class Outcome:
     remarks: tuple[str, ...] = ()
 
 
+Kind = Literal["table", "laws", "sequences"]
+TABLE: Final = "table"
+LAWS: Final = "laws"
+SEQUENCES: Final = "sequences"
+PAIRS: tuple[Kind, ...] = (TABLE, LAWS)
+"""What gives pairs of laws."""
+_WORDS: Mapping[Kind, str] = {TABLE: "a table", LAWS: "laws", SEQUENCES: "sequences"}
+
+
 @dataclass(frozen=True)
 class Own:
-    """A table of one's own in place of the paper's: a file, the published column and the secret one."""
+    """Data of one's own in place of the paper's: a table, with its published column and its secret one; a scenario file
+    with laws by hand, whose name ends in .toml; or sequences, with the columns of users (None for one), times and
+    states."""
 
     table: Path
-    publish: str
-    protect: str
+    publish: str = ""
+    protect: str = ""
+    by: str | None = None
+    order: str | None = None
+    state: str | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What an experiment must take to run on it."""
+        return LAWS if self.table.suffix == ".toml" else TABLE if self.state is None else SEQUENCES
+
+    @property
+    def name(self) -> str:
+        """What it is, in words."""
+        return f"{self.publish} given {self.protect} in {self.table.name}" if self.kind == TABLE else self.table.name
+
+    def pairs(self, *kinds: type[Any]) -> tuple[LawPair, ...]:
+        """Every pair of laws that must look alike; UsageError where a law is of none of these kinds, or of vectors."""
+        if self.kind == LAWS:
+            found = scenario_in(str(self.table)).law_pairs()
+        else:
+            found = Scenario.from_table(self.table, publish=self.publish, protect=self.protect).law_pairs()
+        for law in (law for pair in found for law in (pair.p, pair.q)):
+            if law.dimension > 1 or not isinstance(law, kinds):
+                names = " or ".join(kind.__name__ for kind in kinds)
+                raise UsageError(
+                    f"{self.table.name!r} has a law that this experiment is not about: it takes {names} laws"
+                )
+        return found
+
+    def walks(self) -> Mapping[Any, Sequence[Any]]:
+        """The sequences by user."""
+        told = Question(by=self.by, order=self.order, state=self.state)
+        return columns_of(told).timed(str(self.table))[1].sequences
 
 
 @dataclass(frozen=True)
@@ -151,7 +199,7 @@ class Experiment:
 
     `name`: "003-table4"; `title` says what it shows; `measure`: what its values are; `loss`: in what losses are
     given; `columns` name the parts of a case; `chosen`: what the paper leaves open, and what was chosen; `files`: data
-    that it cannot do without (`shelf.FILES`); `table`: whether it runs on a table of one's own."""
+    that it cannot do without (`shelf.FILES`); `takes`: what data of one's own it runs on."""
 
     name: str
     title: str
@@ -161,15 +209,16 @@ class Experiment:
     loss: str = "epsilon"
     chosen: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    table: bool = False
+    takes: tuple[Kind, ...] = ()
 
     def run(self, setting: Setting | None = None) -> Outcome:
         """Run it; UsageError if it is given a table that it has no use for, or data is missing.
 
         The remarks of a run on a table of one's own begin with `NOT_PROTECTED`."""
         how = Setting() if setting is None else setting
-        if how.own is not None and not self.table:
-            raise UsageError(f"{self.name} does not run on a table of one's own: it needs what the paper describes")
+        if how.own is not None and how.own.kind not in self.takes:
+            more = f"it takes {' or '.join(self.takes)}" if self.takes else "it needs what the paper describes"
+            raise UsageError(f"{self.name} does not run on {_WORDS[how.own.kind]} of one's own: {more}")
         if how.own is None:
             return self.runs(how)
         try:
@@ -192,8 +241,7 @@ class Experiment:
 
     def on(self, own: Own) -> Experiment:
         """The same, described as what it is on a table of one's own: nothing of what was chosen for the paper's."""
-        title = f"{own.publish} given {own.protect} in {own.table.name}, in place of the paper's data ({self.title})"
-        return replace(self, title=title, chosen=())
+        return replace(self, title=f"{own.name}, in place of the paper's data ({self.title})", chosen=())
 
 
 _known: dict[str, Experiment] = {}
@@ -208,14 +256,14 @@ def experiment(
     loss: str = "epsilon",
     chosen: tuple[str, ...] = (),
     files: tuple[str, ...] = (),
-    table: bool = False,
+    takes: tuple[Kind, ...] = (),
 ) -> Callable[[Callable[[Setting], Outcome]], Callable[[Setting], Outcome]]:
     """Register a function as an experiment; the parameters are those of `Experiment`."""
 
     def register(runs: Callable[[Setting], Outcome]) -> Callable[[Setting], Outcome]:
         if name in _known:
             raise ValueError(f"{name!r} is registered already")
-        _known[name] = Experiment(name, title, measure, columns, runs, loss, chosen, files, table)
+        _known[name] = Experiment(name, title, measure, columns, runs, loss, chosen, files, takes)
         return runs
 
     return register

@@ -15,11 +15,10 @@ from fugu.drawing.charts import Chart, Figure, Panel
 from fugu.drawing.marks import Points
 from fugu.laws import Discrete, LawPair
 from fugu.progress import report
-from fugu.scenario.scenario import Scenario
 from fugu_papers import pierquin_examples, pierquin_iterations
 from fugu_papers.charts import lines
 from fugu_papers.counted import Counts, counted, counts, laws, table_rows, tally
-from fugu_papers.experiment import Outcome, Own, Row, Setting, experiment
+from fugu_papers.experiment import PAIRS, Outcome, Own, Row, Setting, experiment
 from fugu_papers.pierquin_distances import (
     BUDGET,
     CHOSEN,
@@ -103,7 +102,7 @@ _CHOSEN = (
     loss=LOSS,
     columns=("data",),
     chosen=_CHOSEN,
-    table=True,
+    takes=PAIRS,
 )
 def table_1(setting: Setting) -> Outcome:
     """Table 1, or the same three distances for a table of one's own."""
@@ -138,19 +137,20 @@ def too_short(name: str, pairs: Sequence[LawPair], distance: float) -> Row:
 
 
 def own_rows(own: Own) -> Iterator[Row]:
-    """The three distances of a table of one's own, over all pairs of secrets."""
-    scenario = Scenario.from_table(own.table, publish=own.publish, protect=own.protect)
-    yield from rows_of(f"{own.publish} given {own.protect}", scenario.law_pairs())
+    """The three distances of data of one's own, over all pairs of secrets."""
+    yield from rows_of(own.name.partition(" in ")[0], own.pairs(Discrete))
 
 
 def figure_of(setting: Setting, name: str, said: str, axis: str) -> Outcome:
-    """The laws of one data set drawn, and the three mechanisms for each pair of secrets."""
-    given, found = laws_of(setting, name), list[Row]()
-    pairs = pairs_of(given)[:1] if setting.short else pairs_of(given)
+    """The laws of one data set drawn, and the three mechanisms for each pair of secrets; of one's own without the
+    drawing, which is of whole numbers."""
+    given = {} if setting.own else laws_of(setting, name)
+    every, found = setting.own.pairs(Discrete) if setting.own else pairs_of(given), list[Row]()
+    pairs = every[:1] if setting.short else every
     for number, pair in enumerate(pairs):
         report(name, number, len(pairs))
         found += compared(pair.label, [pair], SPARE, cauchy=not setting.short)
-    return Outcome(tuple(found), drawn(given, said, axis))
+    return Outcome(tuple(found), drawn(given, said, axis) if given else ())
 
 
 def drawn(given: Mapping[str, Discrete], said: str, axis: str) -> tuple[Figure, ...]:
@@ -190,6 +190,7 @@ def _register(number: int, name: str, said: str, axis: str) -> None:
         loss=LOSS,
         columns=("pair",),
         chosen=(*_CHOSEN, f"The paper draws the laws only; GAWM at delta {SPARE:g} is run beside the other two."),
+        takes=PAIRS,
     )
     def figure(setting: Setting) -> Outcome:
         return figure_of(setting, name, said, axis)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import cast
 
 from fugu.calibration.channel import optimal_channel
 from fugu.calibration.driver import calibrate
@@ -20,14 +21,13 @@ from fugu.laws import Discrete, LawPair, families
 from fugu.loss import epsilon as true_epsilon
 from fugu.noise import Laplace
 from fugu.progress import report
-from fugu.scenario.scenario import Scenario
 from fugu.transport.coupling import Coupling, monotone
 from fugu.transport.wasserstein import paper_scale
 from fugu_papers.amount import amount
 from fugu_papers.charts import Series, lines
 from fugu_papers.counted import Counts, counted, counts, laws, table_rows, tally
 from fugu_papers.errata.yang import printed_loop
-from fugu_papers.experiment import Outcome, Own, Row, Setting, experiment
+from fugu_papers.experiment import PAIRS, Outcome, Own, Row, Setting, experiment
 from fugu_papers.shelf import Shelf
 
 EPSILONS = tuple(k / 10 for k in range(1, 11))
@@ -151,7 +151,7 @@ _CHOSEN = (
     measure="scales of Laplace noise",
     columns=("data", "epsilon"),
     chosen=_CHOSEN,
-    table=True,
+    takes=PAIRS,
 )
 def table_4(setting: Setting) -> Outcome:
     """Table 4, or the same rules on a table of one's own, with the printed loop run beside them."""
@@ -200,15 +200,16 @@ _CUT = "the reduction is printed cut off, 73.5 for 73.57"
 def shares(setting: Setting, names: Sequence[str]) -> Outcome:
     """How much noise Algorithm 1 leaves of that of the W_1 mechanism and of l1, at epsilon 0.1 and 1, and how much must
     stay."""
-    found, shown = [], []
-    for name, pair in (each for each in pairs(setting) if each[0] in names):
+    found, shown, own = [], [], setting.own
+    given = own_pairs(own) if own else (each for each in pairs(setting) if each[0] in names)
+    for name, pair in given:
         for epsilon in (0.1, 1.0):
             widest, kantorovich, relaxed = scales(pair, epsilon)
             truth, best = true_epsilon(Laplace(relaxed), pair), least(pair, epsilon)
             for other, whole in (("W1", kantorovich), ("l1", widest)):
-                if (name, other) not in _LEFT:
+                if (name, other) not in _LEFT and not own:
                     continue
-                printed = _LEFT[name, other][0 if epsilon < 1 else 1]
+                printed = None if own else _LEFT[name, other][0 if epsilon < 1 else 1]
                 case = name, other, f"{epsilon:g}"
                 row = Row(case, "Alg. 1", printed, 100 * relaxed / whole, epsilon, truth, 100 * best / whole)
                 found.append(replace(row, note=_CUT) if row.verdict == "differs" else row)
@@ -218,13 +219,13 @@ def shares(setting: Setting, names: Sequence[str]) -> Outcome:
 
 
 def own_pairs(own: Own) -> Iterator[tuple[str, LawPair]]:
-    """Every pair of secrets of a table of one's own, each order once."""
-    scenario = Scenario.from_table(own.table, publish=own.publish, protect=own.protect)
-    if scenario.report is not None and scenario.report.values == 1:
+    """Every pair of secrets of data of one's own, each order once."""
+    found = own.pairs(Discrete)
+    if len({float(x) for pair in found for law in (pair.p, pair.q) for x in cast(Discrete, law).values}) == 1:
         raise UsageError(
             f"column {own.publish!r} has one value only: it says nothing of {own.protect!r}, and needs no noise"
         )
-    for pair in scenario.law_pairs():
+    for pair in found:
         yield pair.label, pair
 
 
@@ -276,6 +277,7 @@ def _register(number: int, names: tuple[str, ...], title: str) -> None:
         measure="scales in per cent of that of the other rule",
         columns=("data", "compared with", "epsilon"),
         chosen=_CHOSEN[:2] if number == 4 else _CHOSEN[1:2],
+        takes=PAIRS,
     )
     def figure(setting: Setting) -> Outcome:
         return shares(setting, names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import is_dataclass, replace
 from importlib import import_module
 from typing import Annotated, Any, get_args, get_type_hints
@@ -23,6 +24,8 @@ _OWN = 10
 """The place in the help of an option that is of one command alone."""
 _COLUMNS = ("publish", "protect", "unit", "by", "order", "state", "end", "target", "features")
 """Options that name columns."""
+_OF_A_REFERENCE = ("reference", "publish", "protect")
+"""What is needed of a table, unless the laws are stated by hand."""
 _EITHER = (("publish", "query"), ("reference", "public_prior"), ("ledger", "no_ledger"))
 """Options of which one at most is given: one on the command line overrides the other of the file."""
 Command = Callable[..., None]
@@ -139,9 +142,10 @@ class ScenarioCommand(Helped):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Values of the file stand where defaults would; overriding one is said on stderr."""
-        place = _named(args)
+        place = _value_of(args, _SCENARIO)
+        by_hand = _value_of(args, "--laws") is not None
         if place is None:
-            return list(super().parse_args(ctx, args))
+            return self._parsed(ctx, args, by_hand)
         file = ScenarioFile.load(place)
         values = file.options(str(ctx.info_name), {str(param.name) for param in self.params})
         several = {str(param.name) for param in self.params if getattr(param, "multiple", False)}
@@ -154,7 +158,7 @@ class ScenarioCommand(Helped):
                     _say(option, repr(one), file.path.name)
                     del values[one]
         ctx.default_map = values
-        rest = list(super().parse_args(ctx, args))
+        rest = self._parsed(ctx, args, by_hand or "laws" in values)
         for param in self.params:
             source = ctx.get_parameter_source(str(param.name))
             if param.name in values and source is not None and source.name == "COMMANDLINE":
@@ -162,15 +166,23 @@ class ScenarioCommand(Helped):
                 _say(longest if longest.startswith("--") else "TABLE", "the one", file.path.name)
         return rest
 
+    def _parsed(self, ctx: Any, args: list[str], by_hand: bool) -> list[str]:
+        """By the parser of options; with laws by hand nothing of a reference is needed."""
+        shown = copy(self)
+        shown.params = [copy(param) for param in self.params]
+        for param in shown.params if by_hand else ():
+            param.required = param.required and param.name not in _OF_A_REFERENCE
+        return list(super(ScenarioCommand, shown).parse_args(ctx, args))
 
-def _named(args: list[str]) -> str | None:
-    """The file after --scenario, if it is there; the parser refuses it without one."""
+
+def _value_of(args: list[str], option: str) -> str | None:
+    """What stands after an option, if it is there; the parser refuses it without a value."""
     for place, word in enumerate(args):
         if word == "--":
             return None
-        if word == _SCENARIO and place + 1 < len(args):
+        if word == option and place + 1 < len(args):
             return args[place + 1]
-        if word.startswith(f"{_SCENARIO}="):
+        if word.startswith(f"{option}="):
             return word.partition("=")[2]
     return None
 

@@ -54,13 +54,18 @@ from fugu.visible import several
 
 
 def plan(question: Question, as_json: bool) -> None:
-    """Find the least epsilon whose mechanism has at most this expected error, and say it."""
+    """Find the least epsilon whose mechanism has at most this expected error, and say it; of statistics, what that
+    epsilon gives."""
     error = question.error
     assert error is not None  # it must be given
+    if question.kind != COLUMN:
+        question.refuse("delta", "alpha")
+        _routes(question, as_json)
+        return
     refuse_cap(question)
     channel = channel_asked(question)
     with progress("fitting beliefs"):
-        scenario = scenario_of(question, str(question.reference))
+        scenario = scenario_of(question, question.reference)
         stage("the least epsilon")
         least = fugu.plan(scenario, error) if channel is None else plan_channel(scenario, error, channel)
         mechanism = made(question, scenario, least)
@@ -86,7 +91,7 @@ def plan(question: Question, as_json: bool) -> None:
 def calibrate(question: Question, output: str | None, report: str | None, attack: bool, as_json: bool) -> None:
     """Find and prove the least noise; write its certificate and its page where they are asked for."""
     options.check_mechanism(question)
-    reference = str(question.reference)
+    reference = question.reference
     if output is not None:
         options.certificate(output, reference)
     if report is not None:
@@ -97,7 +102,7 @@ def calibrate(question: Question, output: str | None, report: str | None, attack
         mechanism = made(question, scenario, options.budget(question.epsilon, question.delta, question.alpha))
         if report is not None or attack:
             going = Outgoing(
-                certificates={"": mechanism.certificate}, table=reference, data=UNNAMED, rows=None,
+                certificates={"": mechanism.certificate}, table=reference or UNNAMED, data=UNNAMED, rows=None,
                 recipe=None if scenario.recipe is None else {"what": "column", **scenario.recipe},
                 skipped=tuple(secret for secret, _ in scenario.report.skipped), beliefs=Beliefs(reference=reference),
             )  # fmt: skip
@@ -137,7 +142,7 @@ def compare(question: Question, more: Comparing, as_json: bool) -> None:
 def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     """Every method's noise for a column; TABLE is the reference."""
     protect, publish = question.secret, question.published
-    table, rows = str(question.reference), question.rows
+    table, rows = question.reference, question.rows
     refuse_cap(question)
     budget = options.budget(question.epsilon, question.delta, question.alpha)
     if more.figure is not None:
@@ -174,8 +179,10 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     if (limits := limit_table(found)) is not None:
         out.print(limits)
     out.print(usable_table(found.usable))
-    out.print(str(scenario.report), markup=False)
-    say(f"usable: {found.basis}")
+    if scenario.report.rows is not None or scenario.report.skipped:
+        out.print(str(scenario.report), markup=False)
+    if found.basis:
+        say(f"usable: {found.basis}")
     if within is not None:
         say(str(within))
         say("what else lowers it, before the counts are looked at: " + "; ".join(within.advice))
@@ -185,7 +192,7 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
 def _routes(question: Question, as_json: bool) -> None:
     """The expected error of every question on each route, for the declared rows; TABLE is the reference."""
     from fugu.session.books import FOLD
-    from fugu.session.checks import compare_routes
+    from fugu.session.routes import compare_routes, least_epsilon
 
     query, protect, rows = question.asked, question.secret, question.rows
     schema = options.schema(question.schema, question.no_header)
@@ -193,16 +200,19 @@ def _routes(question: Question, as_json: bool) -> None:
     plan = [str(asked["query"]) for asked in questions]
     if not as_json:
         show(plan_told(plan, query))
-    allowed = options.positive("--epsilon", question.epsilon)
-    most = FOLD * allowed if question.cap is None else options.positive("--cap", question.cap)
-    promised = quote(allowed, most, about=protected({"protect": protect}))
+    about: dict[str, Any] = {"schema": schema, "unit": question.unit, "rows": rows}
+    weights = weights_of(question.weights, questions)
+    cap = None if question.cap is None else options.positive("--cap", question.cap)
     with progress():
         known = (schema or Schema({})).open(str(question.reference))
         size = RowsFor(rows, len(known))
-        found = compare_routes(
-            known, questions, protect, allowed, weights_of(question.weights, questions), schema=schema,
-            unit=question.unit, cap=most, rows=rows,
-        )  # fmt: skip
+        if question.error is None:
+            allowed = options.positive("--epsilon", question.epsilon)
+        else:
+            allowed = least_epsilon(known, questions, protect, question.error, weights, cap=cap, **about).epsilon
+        most = FOLD * allowed if cap is None else cap
+        found = compare_routes(known, questions, protect, allowed, weights, cap=most, **about)
+    promised = quote(allowed, most, about=protected({"protect": protect}))
     by_group = any(StatisticQuestion.parse(text).by is not None for text in plan)
     basis = f"{size}; {GROUPS}" if by_group else str(size)
     usable = Usable(tuple(x for one in found for x in one.figures), _BASIS, why=_CHOICES)
@@ -229,6 +239,11 @@ def _routes(question: Question, as_json: bool) -> None:
     ends = dict.fromkeys(f"{gain:.3g}" for gain in (min(gains), max(gains)))
     less = f"the records route has {' to '.join(ends)} times less noise than plain DP"
     head(promised, f"{usable.verdict}; {less}")
+    if question.error is not None:
+        out.print(
+            f"epsilon {float(allowed):g} is the least, to three digits, with which every expected error is at most "
+            f"{question.error:g}"
+        )
     out.print(grid(f"Expected error, {size}", columns, ("question", "in"), rows=lines))
     out.print(usable_table(usable))
     say(basis)

@@ -26,11 +26,11 @@ _BELIEVED = "table rows public_reference public_prior allow_no_noise"
 
 
 @asks(
-    "calibrating", COLUMN, need="reference publish protect error",
-    leave=f"{_BELIEVED} epsilon delta alpha noise method grid remap clip round",
+    "calibrating", COLUMN, STATISTICS, need="reference error",
+    leave="table public_reference public_prior allow_no_noise epsilon delta alpha noise method grid remap clip round",
 )  # fmt: skip
 def plan(question: Question, as_json: bool = False) -> None:
-    """Find the least epsilon with which a column, row by row, reaches an expected error."""
+    """Find the least epsilon with which statistics, or a column row by row, reach an expected error."""
 
 
 @asks("calibrating", COLUMN, need="reference publish protect epsilon", leave=f"{_BELIEVED} error")

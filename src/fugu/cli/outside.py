@@ -12,8 +12,7 @@ import typer
 from rich.table import Table
 
 import fugu
-from fugu.auditing.beside import Exhibit, find, private_part, promising
-from fugu.auditing.books import extract
+from fugu.auditing.beside import Exhibit, find, promising
 from fugu.auditing.signature import sign as sign_document
 from fugu.auditing.signature import signed_by
 from fugu.cli.asking import asks
@@ -38,6 +37,7 @@ from fugu.queries.records_certificate import RecordsCertificate
 from fugu.queries.sequence_certificate import SequenceCertificate
 from fugu.question import Question
 from fugu.releasing import options
+from fugu.releasing.column_route import scenario_in
 from fugu.scenario import Scenario
 from fugu.training.record import TrainingCertificate
 
@@ -117,11 +117,13 @@ def _only(found: Exhibit, against: str | None) -> tuple[Certificate, Scenario | 
         raise UsageError(f"--against and --within are for certificates of releases; this one is of a {document.kind}")
     if against is None:
         return document, None
+    if against.endswith(".toml"):
+        return document, scenario_in(against)
     recipe = document.body.get("recipe")
     if recipe is None:
         raise UsageError(
             "this certificate does not say how its beliefs were fitted (laws given directly, or a predicate in code); "
-            "verify it in Python with fugu.verify(certificate, scenario)"
+            "give other laws by hand, --against LAWS.toml, or in Python fugu.verify(certificate, scenario)"
         )
     return document, Scenario.from_recipe(against, recipe)
 
@@ -142,7 +144,7 @@ def _promised(
     found = certified.believed if certified.believed.renyi else found
     if against is None:
         return certified.promised(found), promise_lines(document, found) or certified.quoted(found)
-    other = found, certified.anybody, "the other table"
+    other = found, certified.anybody, f"the other {'laws' if against.endswith('.toml') else 'table'}"
     return both(*other, about=certified.about), quote(*other, about=certified.about)
 
 
@@ -216,10 +218,6 @@ def audit(
         raise typer.Exit(CertificateError.exit_code)
 
 
-_QUICK = 200_000
-"""Draws of the attack for a page."""
-
-
 @asks(argument="certificate", metavar="CERT|FOLDER|MODEL")
 def report(
     certificate: str, output: str, ledger: str | None = None, private: str | None = None, signer: str | None = None,
@@ -227,6 +225,7 @@ def report(
 ) -> None:  # fmt: skip
     """Make the page of a release or certificate from its files alone; the page works offline."""
     from fugu.report import page, write
+    from fugu.report.dossier import exhibited
 
     options.ending("the page", output, ".html")
     options.fresh(check_apart(output, certificate, ledger, private, signer), force)
@@ -239,7 +238,7 @@ def report(
         raise CertificateError(f"who signed it is not known: {why}") from None
     with progress():
         document = found.release
-        html = page(found.document) if document is None else _dossier(found, document, ledger, private, signed, attack)
+        html = page(found.document) if document is None else exhibited(found, document, ledger, private, signed, attack)
     write(Path(output), html)
     quoted = promise_lines(found.document)
     if as_json:
@@ -247,28 +246,6 @@ def report(
     else:
         head(quoted)
         say(f"wrote {output}")
-
-
-def _dossier(
-    found: Exhibit, document: ReleaseDocument, ledger: str | None, private: str | None, signed: str, attack: bool
-) -> str:  # fmt: skip
-    """The page of a release, with the names of the files that lie beside it."""
-    from fugu.report.dossier import dossier_page
-
-    part = None if private is None else private_part(found, private)
-    bodies = document.certificates if part is None else document.opened(part)
-    shown = None if bodies is None else {group: inner(body) for group, body in bodies.items()}
-    if ledger is not None and document["ledger"] is None:
-        raise UsageError("no ledger was charged for this release, so there is nothing to extract")
-    entries = None if ledger is None else tuple(extract(ledger, str(document["ledger"]["data"])))
-    audit = None
-    if attack:
-        if shown is None or len(shown) != 1:
-            raise UsageError("--attack is for a release with one certificate that is not withheld; see fugu audit")
-        audit = fugu.audit(next(iter(shown.values())), draws=_QUICK, through_files=0)
-    names = {} if found.name is None else {"certificate": found.name}
-    file = None if found.folder is None else found.folder / document.published[0]["name"]
-    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit, file=file, signed=signed)
 
 
 @asks(argument="certificate", metavar="CERT")
@@ -313,7 +290,7 @@ def ledger_show(
     if as_json:
         listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": e.guarantee,
                    "against anybody": e.anybody, "worth so far": e.worth, "at": e.at, "note": e.note,
-                   "skipped": list(e.skipped)} for e in entries]  # fmt: skip
+                   "asked": e.asked, "skipped": list(e.skipped)} for e in entries]  # fmt: skip
         sets = [{"name": a.own.name, "budget": a.own.budget, "requests": a.asked, "spent": a.spent,
                  "spent is": str(a.why) or (BEFORE if a.translated else HELD), "worth": a.worth, "left": a.left,
                  "quote": a.quoted, "against anybody": a.anybody, "people also in": list(a.others), "cap": a.own.cap,
@@ -335,14 +312,25 @@ def ledger_show(
             out.print(f"  law   {', '.join(filter(None, (promise(least), granted)))}", soft_wrap=True)
     shown = entries if every else entries[-_LAST:]
     under = any(e.worth is not None for e in shown)  # what it was worth under the prior only where some was
+    told = any(e.asked for e in shown)
     table = Table(header_style="bold")
-    for name in ("data set", "request", "state", "charge", *(["worth with all before"] * under), "time (UTC)", "note"):
+    for name in (
+        "data set",
+        "asked",
+        "request",
+        "state",
+        "charge",
+        *(["worth with all before"] * under),
+        "time (UTC)",
+        "note",
+    ):
         table.add_column(name, overflow="fold")
     for e in shown:
         skipped = f"skipped, as never taken: {', '.join(e.skipped)}" if e.skipped else ""
         table.add_row(
-            escape(e.data), escape(e.request), f"[{_STATES[e.state]}]{e.state}[/]",
-            escape(f"{e.guarantee!r}, {e.kind}"), *([escape("" if e.worth is None else repr(e.worth))] * under),
+            escape(e.data), *([escape(e.asked)] * told), escape(e.request), f"[{_STATES[e.state]}]{e.state}[/]",
+            escape(f"{promise(e.guarantee)}, {e.kind}"),
+            *([escape("" if e.worth is None else promise(e.worth))] * under),
             escape(e.at[:19].replace("T", " ")), escape("; ".join(filter(None, (e.note, skipped)))),
         )  # fmt: skip
     out.print(table)

@@ -68,6 +68,11 @@ APART = (
     "the publisher's word, and nothing in the certificate shows it"
 )
 """What is said of every reference: always in the publisher's own words."""
+UNSEEN_BY_HAND = (
+    "the laws were stated by hand, and nothing of the private table was looked at for them: this is the publisher's "
+    "word, and nothing in the certificate shows it"
+)
+"""The same of laws by hand, for which there is no reference."""
 ONE_VALUE, ONE_ROW, ONE_RECORD = "the one published value", "one row", "one record"
 ONE_DATA_SET = "one data set of records"
 """Units of privacy."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Literal
 
 from fugu.errors import NotProvable, UsageError
 from fugu.guarantee.asks import exact, plain
@@ -210,8 +211,8 @@ def odds_of(guarantee: Guarantee) -> Guarantee:
     return guarantee.to_approx(left_out + (1 - left_out) * as_fraction(REMAINDER))
 
 
-def promise(guarantee: Guarantee | Real | None) -> str:
-    """One promise in a few words, rounded up.
+def promise(guarantee: Guarantee | Real | None, rounding: Literal["up", "down"] = "up") -> str:
+    """One promise in a few words, rounded up; what is left of a budget down.
 
     >>> promise(Pure(0.1)), promise(1 / 3), promise(math.inf)
     ('epsilon 0.1', 'epsilon 0.333334', 'none')
@@ -219,7 +220,7 @@ def promise(guarantee: Guarantee | Real | None) -> str:
     ('epsilon 0.1 at the Rényi order 2', 'rho 0.5 (zCDP)')
     """
     if isinstance(guarantee, ZCDP):
-        return f"rho {_up(guarantee.rho)} (zCDP)"
+        return f"rho {_six(guarantee.rho, rounding)} (zCDP)"
     if isinstance(guarantee, Composed):
         return guarantee.words
     if isinstance(guarantee, Guarantee) and not isinstance(guarantee, Pure | Approx | Renyi):
@@ -229,7 +230,20 @@ def promise(guarantee: Guarantee | Real | None) -> str:
         return NONE
     delta = guarantee.delta if isinstance(guarantee, Guarantee) else 0
     order = f" at the Rényi order {float(guarantee.alpha):g}" if isinstance(guarantee, Renyi) else ""
-    return f"epsilon {_up(epsilon)}" + (f" and delta {_up(delta)}" if delta else "") + order
+    return f"epsilon {_six(epsilon, rounding)}" + (f" and delta {_six(delta, rounding)}" if delta else "") + order
+
+
+def remainder(rest: Guarantee | Real, budget: Guarantee | Real) -> str:
+    """What is left of a budget in words, rounded down; a millionth of it buys nothing.
+
+    >>> remainder(Pure(2 / 3), Pure(1)), remainder(1e-7, 1)
+    ('0.666666 of epsilon 1', 'nothing of epsilon 1: no other question can be asked')
+    """
+    least = [min(e for _, e in g.orders) if isinstance(g, Guarantee) else g for g in (rest, budget)]
+    few = float(least[0]) <= 1e-6 * float(least[1])
+    return f"nothing of {promise(budget)}: no other question can be asked" if few else (
+        f"{promise(rest, 'down').removeprefix('epsilon ')} of {promise(budget)}"
+    )  # fmt: skip
 
 
 def called_exact(chance: float) -> str:
@@ -254,10 +268,14 @@ def probability(x: float) -> str:
 
 
 def _up(x: Real) -> str:
-    """Six significant digits, not below x."""
-    exact = as_fraction(x)
-    above = Context(prec=30, rounding=ROUND_CEILING).divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    short = shortened(above, "up", 6)
+    return _six(x, "up")
+
+
+def _six(x: Real, rounding: Literal["up", "down"]) -> str:
+    """Six significant digits, not below x, or not above."""
+    exact, way = as_fraction(x), ROUND_CEILING if rounding == "up" else ROUND_FLOOR
+    near = Context(prec=30, rounding=way).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    short = shortened(near, rounding, 6)
     return f"{short:f}" if short == 0 or -5 < short.adjusted() < 9 else f"{short:e}".replace("e+", "e")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, final
 
@@ -182,8 +182,8 @@ def _distinct(atoms: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, NDA
     return order, starts
 
 
-def sum_of(laws: Sequence[Discrete], method: str = "auto") -> Discrete:
-    """The law of X_1 + ... + X_n for independent X_i ~ laws[i], which may all differ.
+def sum_of(laws: Sequence[Discrete] | Mapping[Discrete, int], method: str = "auto") -> Discrete:
+    """The law of X_1 + ... + X_n for independent X_i ~ laws[i], which may all differ; or of so many of each law.
 
     "auto" convolves exact integers where the result takes at most 2 MB, and there `error` is 0; otherwise one FFT,
     and `error` bounds the total variation to the true law. "exact" insists on integers; it is what a pure budget
@@ -196,13 +196,13 @@ def sum_of(laws: Sequence[Discrete], method: str = "auto") -> Discrete:
     """
     from fugu.laws.adding import added
 
-    given = list(laws)
+    given = Counter(laws if isinstance(laws, Mapping) else list(laws))
     if not given:
         raise UsageError("a sum needs at least one law")
     for law in given:
         if not isinstance(law, Discrete):
             raise BadLaw(f"a sum is over Discrete laws, got {type(law).__name__}")
-    return Discrete._with_error(*added(Counter(given), method))
+    return Discrete._with_error(*added(given, method))
 
 
 def poisson_binomial(probabilities: Iterable[Real], method: str = "auto") -> Discrete:

@@ -18,7 +18,7 @@ from fugu.errors import FuguError, LedgerBroken, NotComposable, NotProvable
 from fugu.files import write_text
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
-from fugu.guarantee.composition import fits, promise, quote
+from fugu.guarantee.composition import fits, promise, quote, remainder
 from fugu.guarantee.curve import budget_from
 from fugu.ledger import events, log
 from fugu.ledger.accountant import Charges, Terms, against_anybody, over_shared, total
@@ -51,6 +51,8 @@ class Entry:
     """What this charge and all before it promise together, translated with the prior; None where that is not known."""
     anybody: Guarantee | None = None
     """What this charge promises against anybody; None for nothing."""
+    asked: str = ""
+    """The questions that it pays for, where the charge says which."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,19 @@ def epsilons(charges: Sequence[Charges]) -> Fraction:
     return sum((exact(c.charge.guarantee.epsilon) * c.count for c in listed), Fraction(0))
 
 
+def _told(reads: str | None, key: str) -> list[str]:
+    """What a charge says of each of its questions; each thing once."""
+    try:
+        found = [q.get(key) for q in json.loads(reads or "{}").get("questions", ())]
+        return list(dict.fromkeys(str(name) for name in found if name is not None))
+    except (ValueError, AttributeError, TypeError):
+        return []
+
+
 def _public_in(reads: str | None) -> list[str]:
     """The columns that a charge made public, by asking for their groups' sizes or by them."""
     try:
-        told = json.loads(reads or "{}")
-        by = [q.get("by") for q in told.get("questions", ())]
-        return [str(name) for name in (*told.get("public", ()), *by) if name is not None]
+        return [*map(str, json.loads(reads or "{}").get("public", ())), *_told(reads, "by")]
     except (ValueError, AttributeError, TypeError):
         return []
 
@@ -136,7 +145,8 @@ def history(view: LockedView, data: str | None = None) -> list[Entry]:
             charge = Charge.parse(asked.charge)
             worth = None if asked.worth is None else budget_from(json.loads(asked.worth))
             terms = (charge.kind, charge.guarantee, asked.note, asked.at, asked.skipped)
-            entries.append(Entry(own, request, asked.state, *terms, worth, against_anybody([Charges(charge)])))
+            told = "; ".join(_told(charge.reads, "query"))
+            entries.append(Entry(own, request, asked.state, *terms, worth, against_anybody([Charges(charge)]), told))
     return entries
 
 
@@ -330,7 +340,7 @@ class Account:
     @property
     def quoted(self) -> tuple[str, ...]:
         """What all charges so far promise together, as lines to quote; nothing where that is not known."""
-        believes = "the stated beliefs" if self.own.known.prior is None else "its prior"
+        believes = "what was stated with each release" if self.own.known.prior is None else "its prior"
         return () if self.worth is None else quote(self.worth, self.anybody, believes)
 
     def words(self) -> list[tuple[str, str]]:
@@ -341,12 +351,13 @@ class Account:
         before = f" {BEFORE}" if self.translated else ""
         way = before if tied else ", the entries counted as independent"
         inside = "price" if self.translated else "spent"
-        lines = [("asked", asked), (inside, str(self.why) if self.spent is None else f"{self.spent!r}{way}")]
+        lines = [("asked", asked), (inside, str(self.why) if self.spent is None else f"{promise(self.spent)}{way}")]
         if tied and self.spent is not None:
-            worth = promise(self.worth) if self.others else repr(self.worth)
             unknown = "not known: the file does not hold the prior; open the ledger with it and ask spent()"
-            lines.append(("worth", unknown if self.worth is None else f"{worth} after translation with its prior"))
-        lines += [("left", f"{self.left!r} of {self.own.budget!r}")] if self.left is not None else []
+            lines.append(
+                ("worth", unknown if self.worth is None else f"{promise(self.worth)} after translation with its prior")
+            )
+        lines += [("left", remainder(self.left, self.own.budget))] if self.left is not None else []
         lines += [("cap", f"{promise(cap)} against anybody")] if cap is not None else []
         if self.others:
             named = ", ".join(map(repr, self.others))

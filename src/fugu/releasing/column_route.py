@@ -31,6 +31,7 @@ from fugu.releasing.blocks import CAUTION, Block, Text, sentences
 from fugu.releasing.dispatch import Dispatch, DryRun
 from fugu.releasing.outcome import Forecast
 from fugu.scenario import Scenario
+from fugu.scenario.by_hand import scenario_by_hand
 from fugu.utility.reading import implausible_column
 from fugu.utility.told import called_exactly, figures
 from fugu.utility.usable import EXACT, ROW_BY_ROW, UNKNOWN, RowsFor, Usable
@@ -44,8 +45,25 @@ _SHOWN = 12
 """Values that are listed by name; more are counted."""
 
 
-def scenario_of(question: Question, known: TableLike, *, own: bool = False) -> Scenario:
-    """What is believed of the column, fitted on `known`; `own`: that is the table itself, which counts as public."""
+_OF_A_REFERENCE = (
+    "reference", "protect", "bins", "missing", "prior", "components", "confidence", "shift", "public_reference",
+    "public_prior",
+)  # fmt: skip
+"""What is said of beliefs that are fitted, and on what."""
+
+
+def scenario_of(question: Question, known: TableLike | None, *, own: bool = False) -> Scenario:
+    """What is believed of the column, fitted on `known`, or as laws state it; `own`: that is the table itself, which
+    counts as public."""
+    if question.laws is not None:
+        beside = [f"--{name.replace('_', '-')}" for name in _OF_A_REFERENCE if question.given(name)]
+        if beside:
+            why = "the laws are stated by hand, so nothing is read off a reference"
+            raise UsageError(f"{', '.join(beside)}: {why}; leave it out")
+        schema = options.schema(question.schema, question.no_header)
+        return scenario_by_hand(question.laws, options.pairs(question.pairs), question.publish, question.unit, schema)
+    if known is None:
+        raise UsageError("give TABLE, the reference that beliefs are fitted on; or laws by hand, in a scenario file")
     return Scenario.from_table(
         known,
         publish=question.published,
@@ -61,6 +79,14 @@ def scenario_of(question: Question, known: TableLike, *, own: bool = False) -> S
         confidence=cast(Any, options.confidence(question.confidence)),
         shift=options.number("--shift", question.shift),
     )
+
+
+def scenario_in(path: str) -> Scenario:
+    """The beliefs of a scenario file: as its laws state them, or fitted on its reference."""
+    question = Question.load(path)
+    if question.laws is None and question.reference is None:
+        raise UsageError(f"{file_name(path)!r} has no [laws], and no reference that beliefs could be fitted on")
+    return scenario_of(question, question.reference)
 
 
 def refuse_cap(question: Question) -> None:
@@ -185,7 +211,7 @@ def release_column(dispatch: Dispatch) -> Forecast:
     A dry run, and the page to sign, end before the table is opened."""
     question, account, dry_run = dispatch.question, dispatch.account, dispatch.delivery.dry_run
     _, publish = question.secret, question.published
-    own = question.reference is None
+    own = question.reference is None and question.laws is None
 
     def summary(rows: int | None, weak: tuple[str, ...], usable: Usable | None = None) -> Json:
         found = figures(mechanism, rows, usable)
@@ -194,7 +220,12 @@ def release_column(dispatch: Dispatch) -> Forecast:
 
     with dispatch.listener.working("fitting beliefs"):
         known = dispatch.known
-        scenario = scenario_of(question, dispatch.table if known is None else known, own=own)
+        scenario = scenario_of(question, dispatch.table if own else known, own=own)
+        if scenario.query is None:
+            raise UsageError(
+                f"nothing says how column {publish!r} is read: declare it, [schema.columns.{publish}] of the scenario "
+                "file or --schema FILE"
+            )
         if dispatch.frame is not None:
             scenario = replace(scenario, assumptions=(*scenario.assumptions, ON_EXECUTORS))
         stage("the least noise")

@@ -36,7 +36,8 @@ def _missing(question: Question, delivery: Delivery) -> Iterator[tuple[str, str]
                 "with --public-prior, which fits beliefs on TABLE)"
             ),
         )
-    if question.reference is None and not question.public_prior:
+    by_hand = question.laws is not None
+    if question.reference is None and not question.public_prior and not by_hand:
         yield (
             "a reference (--reference REF, or --public-prior to believe TABLE itself)",
             (
@@ -44,7 +45,12 @@ def _missing(question: Question, delivery: Delivery) -> Iterator[tuple[str, str]
                 "--public-prior to fit them on TABLE itself and count them as public; one of the two"
             ),
         )
-    if kind in (COLUMN, STATISTICS) and question.protect is None:
+    if by_hand and question.rows is None:
+        yield (
+            "how many rows the TABLE has (--rows N)",
+            ("say how many rows TABLE has, which is public: --rows N; laws by hand have no reference that says it"),
+        )
+    if kind in (COLUMN, STATISTICS) and question.protect is None and not by_hand:
         yield (
             "what is secret (--protect COLUMN)",
             ("say what is secret: --protect COLUMN; or give --order and --state for sequences"),

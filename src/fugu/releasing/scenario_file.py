@@ -1,12 +1,14 @@
 """Scenario files, in TOML, with one section for each part of a question and of what goes with it:
 
-    [data] [question] [sequence] [secrets] [beliefs] [budget] [noise] [schema] [training] [property]
+    [data] [question] [sequence] [secrets] [beliefs] [laws] [distributions] [budget] [noise] [schema] [training]
+    [property] [sign-off]
 
 A key of the file is named like its option, with an underscore for a dash. One file serves every command: each takes
 what it has an option for. Unknown sections and keys are refused. Paths are relative to the file."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import textwrap
@@ -20,7 +22,7 @@ from typing import Any, TypeVar, final, get_type_hints
 from fugu.aliases import own_method
 from fugu.errors import UnknownName, UsageError
 from fugu.files import STREAM, write_text
-from fugu.question import SECTIONS, Ask, Question, as_text, ask, facts
+from fugu.question import SECTIONS, SIGN_OFF, Ask, Question, as_text, ask, facts
 from fugu.visible import brief
 
 # What a command, or a call, is told beside a question: books, where things go, a training, a property to look at. Like
@@ -55,6 +57,7 @@ class Delivery:
     )
     dry_run: bool = ask("", default=False, title=_OUTPUT, first=11)
     report: str | None = ask("", title=_OUTPUT)
+    signed_by: str | None = ask("", title=_OUTPUT, metavar="FILE")
     attack: bool = ask("", default=False, title=_OUTPUT)
     no_check: bool = ask("", default=False, title=_OUTPUT)
     force: bool = ask("", default=False, title=_OUTPUT, first=12)
@@ -116,7 +119,10 @@ FORMS = (Booking, Delivery, Training, Sharing)
 
 
 Values = Mapping[str, Any]
-SCHEMA = "schema"
+SCHEMA, LAWS, DISTRIBUTIONS = "schema", "laws", "distributions"
+_BY_HAND = (LAWS, DISTRIBUTIONS)
+_APART = (SCHEMA, SIGN_OFF, *_BY_HAND)
+"""Sections that are read elsewhere, by `Schema.load`, `SignOff.load` and `scenario_by_hand`."""
 Form = TypeVar("Form")
 RELEASED = frozenset(name for form in (Question, Booking, Delivery) for name in facts(form)) - {"error"}
 """What `fugu release` has an option for."""
@@ -160,15 +166,20 @@ class ScenarioFile:
             why = str(error).splitlines()[0][:100]
             raise UsageError(f"{place.name!r} is not TOML: {why}; fugu init writes a file to start from") from None
         for section, values in found.items():
-            if section not in (*keys(), SCHEMA):
+            if section not in (*keys(), *_APART):
                 homes = [name for name, own in keys().items() if section in own and name not in _ALONE.values()]
                 if homes and not isinstance(values, dict):
                     home = f"put it under [{homes[0]}]"
                     raise UsageError(f"{section!r} of {place.name!r} stands outside a section; {home}")
-                raise UnknownName(f"section of {place.name!r} called", section, (*keys(), SCHEMA))
+                raise UnknownName(f"section of {place.name!r} called", section, (*keys(), *_APART))
+            if section in _BY_HAND:
+                from fugu.scenario.by_hand import scenario_by_hand
+
+                scenario_by_hand(values if section == LAWS else {section: values})  # checked now
+                continue
             if not isinstance(values, dict):
                 raise UsageError(f"[{section}] of {place.name!r} must be a section with keys")
-            for key in values if section != SCHEMA else ():
+            for key in values if section not in _APART else ():
                 if key not in keys()[section]:
                     homes = [name for name, own in keys().items() if key in own]
                     if homes:
@@ -178,6 +189,10 @@ class ScenarioFile:
             from fugu.data.schema import Schema
 
             Schema.load(place)  # checked now
+        if SIGN_OFF in found:
+            from fugu.documents.sign_off import SignOff
+
+            SignOff.load(place)
         return ScenarioFile(place, found)
 
     def options(self, command: str, known: Collection[str]) -> dict[str, Any]:
@@ -197,6 +212,14 @@ class ScenarioFile:
                     raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu release has no --{key} here")
         if SCHEMA in self.sections and SCHEMA in known:
             taken[SCHEMA] = str(self.path)
+        stated = [name for name in _BY_HAND if name in self.sections and LAWS in known]
+        if len(stated) > 1:
+            raise UsageError(f"{self.path.name!r} has [laws] and [distributions]: two ways to say the same; keep one")
+        if stated:
+            laws = self.sections[stated[0]]
+            taken[LAWS] = as_text(LAWS, laws if stated == [LAWS] else {DISTRIBUTIONS: laws})
+        if SIGN_OFF in self.sections and "signed_by" in known:
+            taken["signed_by"] = str(self.path)
         return taken
 
     def _value(self, section: str, key: str, value: object) -> object:
@@ -235,11 +258,11 @@ def save_question(question: Question, path: str | os.PathLike[str]) -> None:
 
 def question_text(question: Question, folder: Path = Path()) -> str:
     """The scenario file of a question, for a `folder` that its paths are relative to."""
-    from fugu.data.schema import Schema, schema_text
+    from fugu.data.schema import Schema, schema_text, value_text
 
     chosen: dict[str, dict[str, Any]] = {}
     for name, said in facts(Question).items():
-        if not question.given(name) or name == SCHEMA:
+        if not question.given(name) or name in (SCHEMA, LAWS):
             continue
         if not said.section:
             raise UsageError(f"{name} has no place in a scenario file; give it where the question is asked")
@@ -248,6 +271,13 @@ def question_text(question: Question, folder: Path = Path()) -> str:
             value = os.path.relpath(value, folder)
         chosen.setdefault(said.section, {})[said.key or name] = value
     declared = "" if question.schema is None else schema_text(Schema.load(question.schema).to_json())
+    if question.laws is not None:
+        stated = json.loads(question.laws)
+        head, parts = ("[[laws]]", stated) if isinstance(stated, list) else ("[laws]", [stated])
+        if tuple(stated) == (DISTRIBUTIONS,):
+            head, parts = f"[{DISTRIBUTIONS}]", [stated[DISTRIBUTIONS]]
+        lines = (["", head, *(f"{value_text({name: law})[1:-1]}" for name, law in part.items())] for part in parts)
+        declared = "\n".join(line for part in lines for line in part) + f"\n\n{declared}"
     return scenario_text(_HEAD, chosen, {}, declared, examples=False)
 
 

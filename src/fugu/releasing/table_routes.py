@@ -17,10 +17,9 @@ from fugu.documents.sentences import one_row
 from fugu.errors import BudgetExceeded, BudgetRefused, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact
-from fugu.guarantee.composition import PUBLIC, promise
+from fugu.guarantee.composition import PUBLIC, remainder
 from fugu.ledger.charge import Charge
 from fugu.numbers.exact import Real, as_fraction, read_number
-from fugu.numbers.text import number
 from fugu.publication.files import Outgoing
 from fugu.publication.releasing import ReleaseAccount
 from fugu.queries.answer import COLUMNS, Answer, columns_of
@@ -221,19 +220,11 @@ def _told(
     yield from sentences(told["rules"])
     yield Text(f"assumed: {one_row(certificate['unit'])}")
     budget = certificate.budget if account is None else account.budget  # with its delta, if it has one
-    left = _left(told["left"], budget.epsilon, promise(budget))
+    left = remainder(told["left"], budget)
     if certificate.cap is not None:
-        rest = float(certificate.cap - certificate.any_belief)
-        left += f"; against anybody {_left(rest, certificate.cap, promise(certificate.cap))}"
+        left += f"; against anybody {remainder(certificate.cap - certificate.any_belief, certificate.cap)}"
     yield Text(f"left: {left}")
     yield from sentences((*certificate.warnings(), *told["exact"]), CAUTION)
-
-
-def _left(rest: float, whole: Real, of: str) -> str:
-    """What is left of a budget, in words; a millionth of it buys nothing."""
-    if rest <= 1e-6 * float(whole):
-        return f"nothing of {of}: no other question can be asked"
-    return f"{number(rest, 'down', 6)} of {of}"
 
 
 def release_query(dispatch: Dispatch) -> Forecast:

@@ -7,11 +7,11 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, cast, final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +19,23 @@ from numpy.typing import NDArray
 from fugu.data import Schema
 from fugu.data.frame import TableLike
 from fugu.data.private import numbers
-from fugu.data.secrets import ProtectLike, cut_cells, few_rows
+from fugu.data.secrets import cut_cells, few_rows
 from fugu.data.uses import misfits, several_rows
 from fugu.documents.document import canonical_json
-from fugu.documents.parts import published_unit
 from fugu.documents.reading import reading
-from fugu.errors import CertificateError, FuguError
-from fugu.guarantee import Pure
+from fugu.errors import CertificateError
 from fugu.guarantee.asks import exact
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import Real, read_number
 from fugu.queries.answer import SessionAnswer
 from fugu.queries.features import Coded, Feature, Placed, check_ranges, coarse_said, moved_by_rounding
-from fugu.queries.kinds import FLIP, LAPLACE, QUANTILE, Cell, Options
-from fugu.queries.law_price import LawPrice
+from fugu.queries.kinds import LAPLACE, QUANTILE, Cell, Options
 from fugu.queries.quantile_interval import by_chance, reach_of
 from fugu.queries.record_proofs import StatedLaw, TypeLaws
 from fugu.queries.records_certificate import RecordsCertificate
-from fugu.queries.statistic import TOTALS, NoisedQuestion, StatisticQuestion, plan_of
+from fugu.queries.statistic import NoisedQuestion, StatisticQuestion, plan_of
 from fugu.queries.table_belief import TableBelief
-from fugu.question import RECORDS
-from fugu.session.allocation import allotted, read_weights
-from fugu.session.books import FOLD, SessionBooks, allowance, cap_of, item_of, public_facts
+from fugu.session.books import public_facts
 from fugu.utility.reading import FALSE_ALARM as FAR
 from fugu.utility.reading import Ends, beyond, plausible_count, plausible_sum
 from fugu.utility.usable import CHANCE, GRADES, NOISE, ROUGHLY, Figures, Lever, Usable, statistic
@@ -381,90 +376,3 @@ def statistics(
 def rows_in(certificate: RecordsCertificate, by: str | None, group: str) -> int:
     """How many records a group has, which is public."""
     return sum(kind.rows for kind in certificate.types if by is None or kind.groups.get(by) == group)
-
-
-# What questions would cost in accuracy on each route, with the reference in place of the private table.
-#
-# - records: all questions together under one epsilon, charged to each record; more can be asked later.
-# - law: each question alone with all of epsilon, by the law of its total; nothing else may then be released.
-# - plain: ordinary differential privacy for all questions together, which uses no beliefs.
-
-
-@final
-@dataclass(frozen=True)
-class RouteErrors:
-    """The expected absolute error of one question on each route, in its own unit, of the noisiest group.
-
-    None where a route does not answer the question; `why` says so. Of choices (quantiles, the top of one) the errors
-    are in ranks."""
-
-    query: str
-    records: float
-    law: float | None
-    plain: float
-    unit: str
-    why: str = ""
-    figures: tuple[Figures, ...] = ()
-    """How usable the answer of the records route would be, group by group."""
-
-    @property
-    def gain(self) -> float:
-        """How many times less noise the records route has than ordinary differential privacy."""
-        return self.plain / self.records if self.records else math.inf
-
-
-def compare_routes(
-    reference: TableLike,
-    questions: Sequence[str | Mapping[str, object]],
-    protect: ProtectLike,
-    epsilon: Real,
-    weights: Sequence[Real] | str | None = None,
-    *,
-    schema: Schema | None = None,
-    unit: str | None = None,
-    cap: Real | None = None,
-    rows: int | None = None,
-) -> tuple[RouteErrors, ...]:
-    """The expected errors of questions on each route, for a table of so many rows; no private table is opened.
-
-    Parameters: `reference`, `questions`, `protect`, `epsilon`, `weights`, `schema`, `unit`, `cap`, `rows`: as in
-    `Session` and `Session.ask_all`. Public numbers of rows are left out: they are exact on every route."""
-    belief, count = public_facts(reference, protect, schema, unit, rows)
-    items = [(asked, options) for asked, options in map(item_of, questions) if not asked.sized]
-    allowed = Pure(epsilon)
-    plans = [plan_of(asked, belief.reading, belief.table, options) for asked, options in items]
-    if not plans:
-        return ()
-    books = SessionBooks(belief, allowed, cap_of(cap) or FOLD * exact(allowed.epsilon))
-    found = allotted(books, plans, allowance(epsilon), weights)
-    shares = read_weights(weights, len(plans)) or [Fraction(1)] * len(plans)
-    whole = exact(allowed.epsilon) / sum(shares)
-    listed = []
-    for (asked, options), plan, noised, share in zip(items, plans, found, shares, strict=True):
-        law, why = _law(reference, asked, options, protect, allowed, schema, unit, count.number)
-        plain = plan.noised(dict.fromkeys(noised.rates, whole * share))
-        sizes = belief.groups.of(noised.by).sizes
-        errors = (max(one.error(group, sizes[group]) for group in one.rates) for one in (noised, plain))
-        kind = asked.facts
-        of = "ranks" if plan.law == FLIP else kind.name if kind.numbers or kind.divided else RECORDS
-        laws = belief.pricing(() if noised.by is None else (noised.by,)).laws
-        figures = usable_of_question(noised, sizes, laws).figures
-        listed.append(RouteErrors(str(asked), next(errors), law, next(errors), of, why, figures))
-    return tuple(listed)
-
-
-def _law(
-    reference: TableLike, asked: StatisticQuestion, options: Options, protect: ProtectLike, budget: Pure,
-    schema: Schema | None, unit: str | None, rows: int,
-) -> tuple[float | None, str]:  # fmt: skip
-    """The error of the law route, which has the question to itself; None, with the reason, where it has no answer."""
-    if asked.kind not in TOTALS:
-        return None, f"the law route has no {asked.kind}"
-    if isinstance(options.bins, Mapping):
-        return None, "the law route takes bins for one column"
-    try:
-        told = (budget, asked.by, options.bounds, options.step, options.bins)
-        found = LawPrice.of(reference, replace(asked, by=None), protect, *told, unit=unit, schema=schema).rehearse(rows)
-    except FuguError as error:
-        return None, f"the law route: {error}"
-    return max(m.expected_error() * float(published_unit(m.certificate)) for m in found.mechanisms.values()), ""

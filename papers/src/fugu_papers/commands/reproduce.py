@@ -28,10 +28,14 @@ def reproduce(
         typer.Argument(metavar="NAME", help="An experiment, a paper such as 003, or all.", show_default=False),
     ] = None,
     table: Annotated[
-        Path | None, typer.Option(help="A table of one's own, in place of the paper's; public, or a reference.")
+        Path | None,
+        typer.Option(help="Data of one's own in place of the paper's, public or a reference: a table, or LAWS.toml."),
     ] = None,
     publish: Annotated[str | None, typer.Option(help="With --table: the column to publish, or the statistics.")] = None,
     protect: Annotated[str | None, typer.Option(help="With --table: the secret column, or the property.")] = None,
+    by: Annotated[str | None, typer.Option(help="With --table and sequences: the column of users.")] = None,
+    order: Annotated[str | None, typer.Option(help="With --table and sequences: the column of times.")] = None,
+    state: Annotated[str | None, typer.Option(help="With --table and sequences: the column of states.")] = None,
     folder: Annotated[
         Path | None,
         typer.Option(help="Where the data files are; else FUGU_DATA, the cache, and counts that come with fugu."),
@@ -58,7 +62,7 @@ def reproduce(
     from fugu_papers.reproduce import experiments
     from fugu_papers.shelf import Shelf
 
-    own, shelf = _own(table, publish, protect), Shelf(folder, download)
+    own, shelf = _own(table, publish, protect, by, order, state), Shelf(folder, download)
     if name is None:
         if own is not None or output is not None:
             raise UsageError("give the NAME of an experiment; fugu reproduce lists them")
@@ -86,16 +90,28 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _own(table: Path | None, publish: str | None, protect: str | None) -> Own | None:
-    from fugu_papers.experiment import Own
+def _own(
+    table: Path | None, publish: str | None, protect: str | None, by: str | None, order: str | None, state: str | None
+) -> Own | None:
+    from fugu_papers.experiment import LAWS, TABLE, Own
 
+    columns, entries = (publish, protect), (by, order, state)
     if table is None:
-        if publish is not None or protect is not None:
-            raise UsageError("--publish and --protect are for a table of one's own: give it with --table")
+        if any((*columns, *entries)):
+            raise UsageError(
+                "--publish, --protect, --by, --order and --state are for data of one's own: give it with --table"
+            )
         return None
-    if publish is None or protect is None:
-        raise UsageError("with --table give --publish, the column to publish, and --protect, the secret one")
-    return Own(table, publish, protect)
+    own = Own(table, publish or "", protect or "", by, order, state)
+    if own.kind == TABLE and (publish is None or protect is None or any(entries)):
+        raise UsageError(
+            "with --table give --publish, the column to publish, and --protect, the secret one; or --order and --state"
+        )
+    if own.kind != TABLE and (any(columns) or (own.kind == LAWS and any(entries))):
+        raise UsageError("--publish and --protect are for a table: laws and sequences say themselves what is secret")
+    if own.kind not in (TABLE, LAWS) and order is None:
+        raise UsageError("sequences need --order, the column of times, beside --state")
+    return own
 
 
 def _wanted(name: str, own: Own | None) -> tuple[Experiment, ...]:
@@ -108,9 +124,9 @@ def _wanted(name: str, own: Own | None) -> tuple[Experiment, ...]:
     if word != "all" and number not in PAPERS:
         several = [find(name)]
     if own is not None:
-        several = [each for each in several if each.table] if len(several) > 1 else several
+        several = [each for each in several if own.kind in each.takes] if len(several) > 1 else several
         if not several:
-            raise UsageError(f"no experiment of {name!r} runs on a table of one's own; fugu reproduce says which do")
+            raise UsageError(f"no experiment of {name!r} runs on such data of one's own; fugu reproduce says which do")
         several = [each.on(own) for each in several]
     return tuple(several)
 
@@ -172,15 +188,15 @@ def _list(known: tuple[Experiment, ...], shelf: Shelf, as_json: bool) -> None:
     from fugu_papers.reproduce import PAPERS
 
     if as_json:
-        names = ("name", "title", "measure", "loss", "chosen", "files", "table")
+        names = ("name", "title", "measure", "loss", "chosen", "files", "takes")
         print_json([{**{n: getattr(e, n) for n in names}, "ready": _ready(e, shelf)} for e in known])
         return
     table = Table(header_style="bold", caption_justify="left")
-    for column in ("name", "what it shows", "data", "own table"):
+    for column in ("name", "what it shows", "data", "of one's own"):
         table.add_column(column, no_wrap=column == "name")
     for each in known:
         data = "ready" if _ready(each, shelf) else "not found"
-        table.add_row(escape(each.name), escape(each.title), data, "yes" if each.table else "")
+        table.add_row(escape(each.name), escape(each.title), data, ", ".join(each.takes))
     table.caption = "\n".join(escape(f"{number}: {title}") for number, (_, title) in PAPERS.items())
     out.print(table)
     say(f"{len(known)} experiments; fugu reproduce NAME runs one, fugu reproduce all runs all")

@@ -53,6 +53,11 @@ class Nearness:
         away = 0.0 if self.target is None else max(self.target - high, low - self.target)
         return (self.enough is not None and high <= self.enough) or high - low <= _PART * away
 
+    def most(self, low: float) -> float:
+        """A bound from above that is near enough to this one from below."""
+        near = 0.0 if self.target is None else (low + _PART * self.target) / (1 + _PART)
+        return max(low + (self.gap or 0.0), near, self.enough or 0.0)
+
     def less(self, apart: float) -> Nearness:
         """The same of a price without what is apart."""
         enough, target = (None if amount is None else amount - apart for amount in (self.enough, self.target))
@@ -183,13 +188,15 @@ _FAINT = 20.0
 _SHARE = 1e-9
 """Parts of a state's mass below this are left out of a plan; so are all but half of the pairs that it may have, the
 largest of each state: easing adds some."""
-_EASED = 1.05
-"""A plan that proves up to so many times what is enough may be eased."""
+_EASY = 0.5
+"""How far above what is near enough a plan is eased, in parts of how far that is above the bound from below."""
 _DUST = 1e-5
 """Room left for mass that finds none, as a part of what is enough."""
 _BESIDE = 3
-"""The nearest states of each one: along these, and along every charge, a program begins. With what was sent softly it
-may lose its way, where t came near a price that is far below the widest distance."""
+"""The nearest states of each one: along these, and along every charge, a program begins. With nothing but what was sent
+softly it may lose its way, where t came near a price that is far below the widest distance."""
+_PROGRAM = (0.003, 6)
+"""What a program gets of the pairs besides: those so near, in parts of the price, and so many for each state."""
 
 
 def softly(
@@ -232,14 +239,20 @@ def softly(
         place = np.arange(i.size) - np.searchsorted(i, i)  # of each share in its row, the largest first
         kept = order[(share[order] > _SHARE) & (place < PAIRS // 2)]
         plan = weighed(problem, distances, x[i[kept]], y[j[kept]], share[kept])
-        if limits.enough is not None and best.lower < limits.enough < math.log(plan.value) < _EASED * limits.enough:
-            plan = min(
-                plan, eased(problem, distances, plan, math.exp(limits.enough * (1 - _DUST))), key=lambda p: p.value
-            )
+        most, now = limits.most(best.lower), math.log(plan.value)
+        if best.lower < most < now and now - most < _EASY * (most - best.lower):
+            other = eased(problem, distances, plan, math.exp(most * (1 - _DUST)))
+            plan = min(plan, other, key=lambda found: found.value)
         if best.plan is None or plan.value < best.plan.value:
             best = replace(best, plan=plan)
         h, t = h - t * moved, t / _COOLER
-    return replace(best, edges=distances.neighbours(_BESIDE), soft=0.0)
+    more, few = _PROGRAM[0] * best.lower, _PROGRAM[1]
+    (i, j, _), (b, a, _) = (
+        distances.nearly(start, *ends, more, few)[1] for start, ends in ((best.h[y], (x, y)), (-best.h[x], (y, x)))
+    )
+    near = distances.neighbours(_BESIDE)
+    parts = np.concatenate([x[i], x[a], near[0]]), np.concatenate([y[j], y[b], near[1]])
+    return replace(best, edges=distinct(*parts, problem.size), soft=0.0)
 
 
 def _rounds(

@@ -374,15 +374,18 @@ class Distances:
                 found += work
             yield taken, found
 
-    def nearly(self, start: Floats, x: Ints, y: Ints, more: float) -> tuple[Floats, tuple[Ints, Ints, Floats]]:
+    def nearly(
+        self, start: Floats, x: Ints, y: Ints, more: float, few: int = 1
+    ) -> tuple[Floats, tuple[Ints, Ints, Floats]]:
         """For each of `x` the least Lam(x, y) + start(y); and, as places in `x` and `y`, the pairs that are at most
-        `more` above it, with how far they are above it."""
-        least = np.empty(x.size)
+        `more` above it, at least `few` for each of `x`, with how far they are above it."""
+        least, few = np.empty(x.size), min(few, y.size) - 1
         found: list[tuple[Ints, Ints, Floats]] = []
         for taken, block in self.rows(start, x, y):
             least[taken] = block.min(axis=1)
             rise = np.subtract(block, least[taken, None], out=block)
-            i, j = np.divmod(np.flatnonzero(rise <= more), y.size)
+            most = more if few < 1 else np.maximum(np.partition(rise, few, axis=1)[:, few, None], more)
+            i, j = np.divmod(np.flatnonzero(rise <= most), y.size)
             found.append((i + taken.start, j, rise[i, j]))
         i, j, above = (np.concatenate([each[k] for each in found]) for k in range(3))
         return least, (i, j, above)
