@@ -1467,6 +1467,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("largest_rate", "a rate that nobody proved", "rate and price(rate)[0] <= target", "rate"),
     [METRIC],
     ("Pricer._best", "slopes of the weights alone", "problem.p[plan.i] * plan.weight / total[plan.i] * g[plan.i]", "problem.p[plan.i] * plan.weight / total[plan.i]"),
+    ["session/test_session_questions.py"],
+    ("Top.half", "intervals of the largest, as of any", "LEVEL ** (1 / len(self.labels(asked)))", "LEVEL"),
     ["session/test_session_prices.py"],
     ("Room.proved", "a scale that nobody proved", "self.pricing.worth(asked.questions, self.types, asked.apart).spent <= self.target", "True"),
     [DATES],
