@@ -10,7 +10,7 @@ CODE := src verify papers tests conftest.py benchmarks examples site_hooks
 # Tests are compiled once, and not again in every process of every run, also where the surroundings forbid it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo install quick test test-long test-browser shots test-spark test-postgres hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
+.PHONY: demo install quick test test-long test-browser studio test-studio shots test-spark test-postgres hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -49,6 +49,16 @@ test-long: install check
 # The pages in headless Chromium; part of `make test` too, and skipped with the reason where there is none.
 test-browser: install
 	@$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/report/test_policy.py
+
+# The page on your own computer, on the tables of the demo; what is released goes into .studio.
+studio: install
+	@mkdir -p .studio
+	@$(BIN)/fugu studio src/fugu/examples/clinic_reference.csv --table src/fugu/examples/clinic_today.csv --out .studio \
+		--ledger .studio/ledger.db
+
+# The studio, its threats and its screens, in headless Chromium where there is one; part of `make test` too.
+test-studio: install
+	@$(BIN)/python -m pytest -rs tests/studio
 
 # The pictures of docs/pages.md, in headless Chromium; that of the home page only where `make docs` has built the site.
 shots: install

@@ -22,6 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent / "tests"))
 settings.register_profile("fugu", deadline=None, print_blob=True, derandomize=True)
 settings.load_profile("fugu")
 collect_ignore = [] if find_spec("psycopg") else [f"src/fugu/ledger/{name}.py" for name in ("connection", "database")]
+if not all(map(find_spec, ("starlette", "uvicorn", "python_multipart"))):  # the extra studio
+    collect_ignore += ["src/fugu/studio/app.py", "tests/studio"]
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 """Thousands of commands run in one process: their options are laid out once."""
 

@@ -15,7 +15,7 @@ ROOMS = [
     "guarantee", "noise", "laws", "transport", "noised", "loss", "channels", "data", "priors", "translation",
     "documents", "scenario", "mechanism", "utility", "calibration", "queries", "sequences", "training", "iterate",
     "verifier", "ledger", "checking", "session", "publication", "auditing", "drawing", "report", "releasing",
-    "examples", "cli",
+    "examples", "studio", "cli",
 ]  # fmt: skip
 MAX_LINES, QUESTION = 600, 450
 LONG: dict[str, str] = {

@@ -100,6 +100,7 @@ EXAMPLES = {
     "Description": lambda: fugu.describe({"sex": ["F", "M"] * 20, "chol": [1, 2, 2, 3] * 10}),
     "Question": lambda: fugu.Question(publish="chol", protect="sex", epsilon=1),
     "ReleaseDocument": released,
+    "SignOff": lambda: fugu.SignOff("A. Berg", "steward", assumptions=["one row is one person"]),
     "Release": lambda: additive().release([1, 0, 1]),
     "Simulated": lambda: additive().simulate([1, 0, 1], np.random.default_rng(1)),
     "Check": lambda: fugu.check({"sex": ["F"], "chol": [SECRET]}, {"sex": ["F", "M"] * 20, "chol": [1, 2] * 20}),

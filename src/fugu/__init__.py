@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from fugu.documents.certificate import Certificate as Certificate
     from fugu.documents.document import Verdict as Verdict
     from fugu.documents.release import ReleaseDocument as ReleaseDocument
+    from fugu.documents.sign_off import SignOff as SignOff
     from fugu.guarantee import ZCDP as ZCDP
     from fugu.guarantee import Approx as Approx
     from fugu.guarantee import Pure as Pure

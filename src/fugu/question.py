@@ -35,6 +35,8 @@ SECTIONS: Final = (
     "data", "question", "sequence", "secrets", "beliefs", "budget", "noise", "training", "property"
 )  # fmt: skip
 """Sections of a scenario file, in their order; the keys of each are the fields that name it."""
+SIGN_OFF: Final = "sign-off"
+"""A section of its own, and the part of a release document that says the same (`fugu.documents.sign_off`)."""
 _PANELS = {
     COLUMN: "A column", STATISTICS: "Statistics", SEQUENCES: "Sequences", PROPERTY: "A property", "data": "Tables",
     "secrets": "Secrets and beliefs", "beliefs": "Secrets and beliefs", "budget": "Budget", "noise": "Noise",

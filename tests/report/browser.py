@@ -101,20 +101,24 @@ class Browser:
         return json.loads(message)
 
     def open(self, path, width=1000, height=1400, dark=False, media="screen", scale=1.0):
-        """Load a file as such a device would, drawn so much larger; forgets what happened before."""
+        """Load a file, or an address, as such a device would, drawn so much larger; forgets what happened before."""
         self.events.clear()
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
                   mobile=width < 700)  # fmt: skip
-        self.call("Page.navigate", url=path.as_uri())
+        self.call("Page.navigate", url=path if isinstance(path, str) else path.as_uri())
+        self.loaded()
+
+    def loaded(self):
+        """Wait for a page that is on its way, as after a press of a button; `events` was cleared before."""
         until = time.monotonic() + _SECONDS
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next(until))
 
     def run(self, script):
         """The value of an expression on the page."""
-        found = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        found = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in found:
             raise RuntimeError(found["exceptionDetails"]["exception"]["description"])
         return found["result"].get("value")

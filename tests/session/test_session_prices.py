@@ -8,9 +8,11 @@ that leaves out one order of a pair, and one that hands out a scale that nobody 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from fugu.errors import BudgetExceeded
 from fugu.queries.table_belief import Pricing
 from fugu.session import allocation
 from fugu.translation.records import pricer
+from fugu_verify import prove_again
 from hunting import search
 
 BOUNDS = {"bounds": (0, 3), "step": 1}
@@ -171,3 +174,23 @@ def test_a_hundred_questions_and_the_same_ones_twice():
             rates.append(sorted((q.query, tuple(q.rates.items())) for q in found.questions))
         assert len(asked) >= 100 and rates[0] == rates[1]
         assert fugu.verify(found.certificate).holds
+
+
+@pytest.mark.parametrize("line", ["mean(chol), mean(age)", "variance(chol), mean(age)", "mean(chol), sum(age) by ward"])
+def test_two_numbers_of_one_table_are_priced_in_whatever_order(line):
+    """What the first tutorial leads to: another mean of the same table. Both verifiers take the proof, whose plans have
+    a few pairs a state; the price of both orders is the same."""
+    folder = Path(fugu.__file__).parent / "examples"
+    what, _, by = line.partition(" by ")
+    turned = ", ".join(reversed(what.split(", "))) + f" by {by}" * bool(by)
+    spent = []
+    for asked in (line, turned):
+        session = fugu.Session(folder / "clinic_today.csv", folder / "clinic_reference.csv", "smoker", fugu.Pure(1),
+                               unit="patient", ledger=False)  # fmt: skip
+        certificate = session.rehearse(asked).certificate
+        assert fugu.verify(certificate).holds and prove_again(json.loads(certificate.text)).outcome == "holds"
+        plans = [proof["proof"]["plan"] for proof in certificate["proofs"] if proof["proof"]["how"] == "plan"]
+        assert plans and all(len(plan) <= 40 * (1 + max(i for i, *_ in plan)) for plan in plans)
+        spent.append(certificate)
+    one, other = ({asked.query: asked.rates for asked in certificate.questions} for certificate in spent)
+    assert one == other and float(spent[0].spent) == pytest.approx(float(spent[1].spent), rel=1e-4)

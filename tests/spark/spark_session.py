@@ -5,6 +5,32 @@ from __future__ import annotations
 import os
 import sys
 
+ONE_LOST = """
+import json, os, signal, sys
+from pathlib import Path
+sys.path[:0] = [{tests!r}]
+from spark_session import session
+import fugu
+place = Path({place!r})
+
+class Lost:  # sent by value
+    def __init__(self, run):
+        self.run = run
+
+    def __call__(self, batches):
+        from pyspark import TaskContext
+        told = list(self.run(batches))
+        task = TaskContext.get()
+        if task.partitionId() == 1 and task.attemptNumber() == 0:
+            worker = Path("/proc/self/status").read_text()
+            daemon = int(worker.split("PPid:")[1].split()[0])
+            executor = int(Path(f"/proc/{{daemon}}/status").read_text().split("PPid:")[1].split()[0])
+            Path({place!r}, "lost").touch()
+            os.kill(executor, signal.SIGKILL)
+        yield from told
+"""
+"""The head of a program in which the executor of one partition is killed at its first attempt, when all is written."""
+
 
 def session(folder, master="local[2,4]", **more):
     """`local[2,4]`: two threads, four attempts at a task. `more`: settings, with underscores for dots."""

@@ -6,31 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-CODE = """
-import json, os, signal, sys
-from pathlib import Path
-sys.path[:0] = [{tests!r}]
-from spark_session import session
-import fugu
+from spark_session import ONE_LOST
+
+CODE = (
+    ONE_LOST
+    + """
 from fugu.publication import spark as drawing
-place = Path({place!r})
-
-class Lost:  # sent by value
-    def __init__(self, run):
-        self.run = run
-
-    def __call__(self, batches):
-        from pyspark import TaskContext
-        told = list(self.run(batches))
-        task = TaskContext.get()
-        if task.partitionId() == 1 and task.attemptNumber() == 0:
-            worker = Path("/proc/self/status").read_text()
-            daemon = int(worker.split("PPid:")[1].split()[0])
-            executor = int(Path(f"/proc/{{daemon}}/status").read_text().split("PPid:")[1].split()[0])
-            Path({place!r}, "lost").touch()
-            os.kill(executor, signal.SIGKILL)
-        yield from told
-
 made = drawing.PartWriter
 drawing.PartWriter = lambda *given: Lost(made(*given))
 small = dict(spark_executor_memory="700m", spark_testing_reservedMemory="1")
@@ -40,6 +21,7 @@ plan = dict(publish="v", protect="s", epsilon="1/2", reference=str(place / "refe
 found = fugu.release(plan, frame, place / "out", place / "ledger.db", data="visits")
 print(json.dumps([len(found.values), [file["rows"] for file in found.document.published]]))
 """
+)
 
 
 def test_an_executor_that_is_lost_while_it_writes_costs_no_second_draw(tmp_path):

@@ -20,6 +20,7 @@ import pytest
 import fugu
 from fugu.errors import BadTable, BudgetRefused, PriorNotPublic, RepeatedUnit, UsageError
 from fugu.ledger import fingerprints
+from fugu.ledger.fingerprint import rows_digest
 from fugu.publication import drafts, files
 from fugu.publication import spark as drawing
 from fugu.publication.spark import gathered
@@ -112,6 +113,23 @@ def test_what_is_public_is_refused_before_the_charge(spark, place):
         assert not left_over(place) and not (place / "out").exists() and not (place / "ledger.db").exists()
     with pytest.raises(UsageError, match="data=NAME"):
         fugu.release({"publish": "v", "reference": str(place / "reference.csv")}, frame, place / "out")
+
+
+def other_rows(batches):
+    """Other people every time."""
+    for batch in batches:
+        start = int.from_bytes(os.urandom(6)) * 1000
+        names = pa.array([f"p{start + k}" for k in range(batch.num_rows)])
+        yield pa.RecordBatch.from_arrays([batch.column(0), names], names=["v", "u"])
+
+
+def test_who_is_looked_at_is_who_is_drawn(spark, place):
+    """Spark may run a frame again and take other rows: who is charged, in one row each, is who goes out."""
+    mechanism = fugu.calibrate(fugu.Scenario.from_table(place / "reference.csv", "v", "s", unit="u"), fugu.Pure(0.5))
+    moved = frame_of(spark).select("v").mapInArrow(other_rows, "v long, u string")
+    for frame in (moved, frame_of(spark)):
+        opened = drawing.OpenedFrame.of(mechanism, frame)
+        assert rows_digest(gathered(opened.frame).rows) == opened.digest
 
 
 def test_a_dry_run_opens_no_frame(spark, place):

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pytest
+from spark_session import ONE_LOST
 from test_spark_frames import CELLS, KINDS, OTHERS, ROWS, random_table
 
 import fugu
@@ -358,33 +359,11 @@ def test_sequences_of_a_frame_are_those_of_the_table(spark):
     assert found == fugu.sequences.open_sequences(table, "who", "day", "w", known) and len(found) == 30
 
 
-LOST = """
-import os, signal, sys
-from pathlib import Path
-sys.path[:0] = [{tests!r}]
-from spark_session import session
-import pyarrow as pa
-import fugu
+LOST = (
+    ONE_LOST
+    + """
 from fugu.data import spark as counting
 from fugu.queries import answer
-place = Path({place!r})
-
-class Lost:  # sent by value
-    def __init__(self, run):
-        self.run = run
-
-    def __call__(self, batches):
-        from pyspark import TaskContext
-        told = list(self.run(batches))
-        task = TaskContext.get()
-        if task.partitionId() == 1 and task.attemptNumber() == 0:
-            worker = Path("/proc/self/status").read_text()
-            daemon = int(worker.split("PPid:")[1].split()[0])
-            executor = int(Path(f"/proc/{{daemon}}/status").read_text().split("PPid:")[1].split()[0])
-            Path({place!r}, "lost").touch()
-            os.kill(executor, signal.SIGKILL)
-        yield from told
-
 made, real, numbers = counting.TallyTask, answer.draw, []
 counting.TallyTask = lambda *given: Lost(made(*given))
 counting._repeats = lambda frame: False  # four partitions, which stay four
@@ -400,6 +379,7 @@ fugu.answer(frame, "histogram(v)", "s", fugu.Pure(1), reference, allow_no_noise=
 print(numbers)
 os._exit(0)
 """
+)
 
 
 def test_an_executor_that_is_lost_changes_no_count(tmp_path):

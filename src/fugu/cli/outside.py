@@ -12,8 +12,7 @@ import typer
 from rich.table import Table
 
 import fugu
-from fugu.auditing.beside import Exhibit, find, private_part, promising
-from fugu.auditing.books import extract
+from fugu.auditing.beside import Exhibit, find, promising
 from fugu.auditing.signature import sign as sign_document
 from fugu.auditing.signature import signed_by
 from fugu.cli.asking import asks
@@ -219,10 +218,6 @@ def audit(
         raise typer.Exit(CertificateError.exit_code)
 
 
-_QUICK = 200_000
-"""Draws of the attack for a page."""
-
-
 @asks(argument="certificate", metavar="CERT|FOLDER|MODEL")
 def report(
     certificate: str, output: str, ledger: str | None = None, private: str | None = None, signer: str | None = None,
@@ -230,6 +225,7 @@ def report(
 ) -> None:  # fmt: skip
     """Make the page of a release or certificate from its files alone; the page works offline."""
     from fugu.report import page, write
+    from fugu.report.dossier import exhibited
 
     options.ending("the page", output, ".html")
     options.fresh(check_apart(output, certificate, ledger, private, signer), force)
@@ -242,7 +238,7 @@ def report(
         raise CertificateError(f"who signed it is not known: {why}") from None
     with progress():
         document = found.release
-        html = page(found.document) if document is None else _dossier(found, document, ledger, private, signed, attack)
+        html = page(found.document) if document is None else exhibited(found, document, ledger, private, signed, attack)
     write(Path(output), html)
     quoted = promise_lines(found.document)
     if as_json:
@@ -250,28 +246,6 @@ def report(
     else:
         head(quoted)
         say(f"wrote {output}")
-
-
-def _dossier(
-    found: Exhibit, document: ReleaseDocument, ledger: str | None, private: str | None, signed: str, attack: bool
-) -> str:  # fmt: skip
-    """The page of a release, with the names of the files that lie beside it."""
-    from fugu.report.dossier import dossier_page
-
-    part = None if private is None else private_part(found, private)
-    bodies = document.certificates if part is None else document.opened(part)
-    shown = None if bodies is None else {group: inner(body) for group, body in bodies.items()}
-    if ledger is not None and document["ledger"] is None:
-        raise UsageError("no ledger was charged for this release, so there is nothing to extract")
-    entries = None if ledger is None else tuple(extract(ledger, str(document["ledger"]["data"])))
-    audit = None
-    if attack:
-        if shown is None or len(shown) != 1:
-            raise UsageError("--attack is for a release with one certificate that is not withheld; see fugu audit")
-        audit = fugu.audit(next(iter(shown.values())), draws=_QUICK, through_files=0)
-    names = {} if found.name is None else {"certificate": found.name}
-    file = None if found.folder is None else found.folder / document.published[0]["name"]
-    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit, file=file, signed=signed)
 
 
 @asks(argument="certificate", metavar="CERT")

@@ -22,7 +22,7 @@ import numpy as np
 
 from fugu.errors import CertificateError, FuguError
 from fugu.fixed import Fixed
-from fugu.visible import brief
+from fugu.visible import brief, visible
 
 MOST_BYTES = 16 * 1024**2
 """A larger file is refused before it is read."""
@@ -316,6 +316,16 @@ def is_digest(content: Any) -> bool:
 
 
 text = _form("a text", lambda content: isinstance(content, str) and len(content) <= _TEXT)
+
+
+def one_line(most: int) -> Form:
+    """A line of text for people: nothing in it that cannot be seen, or that turns writing around."""
+    return _form(
+        f"one line of at most {most} characters that can be seen",
+        lambda content: isinstance(content, str) and len(content) <= most and visible(content) == content,
+    )
+
+
 truth = _form("true or false", lambda content: type(content) is bool)
 figure = _form("a number", _finite)
 exact = _form("a number", lambda content: 0 < len(content) <= _TEXT if type(content) is str else _finite(content))

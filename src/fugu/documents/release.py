@@ -46,12 +46,14 @@ from fugu.documents.sentences import (
     question_words,
     without_fitted,
 )
+from fugu.documents.sign_off import FORM, check_sign_off, words_of
 from fugu.errors import CertificateError, UsageError
 from fugu.files import STREAM, opened, parts_of
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import ANYBODY, promise, quote
 from fugu.guarantee.curve import budget_from
 from fugu.laws.pair import PairsLike
+from fugu.question import SIGN_OFF
 from fugu.visible import Json
 
 FOLLOW = ("budget", "unit", "secrets", "pairs", "mechanisms", "reading", "assumptions")
@@ -103,7 +105,7 @@ RELEASE = of.listed(
     publisher={
         "date": of.text, "data": of.parts({"name": of.text, "commitment": of.digest, "rows": of.maybe(of.whole)}),
         "published": of.each(_FILE), "skipped": of.maybe(of.TEXTS), "beliefs": _SOURCE, "ledger": of.maybe(_LEDGER),
-        "withheld": of.maybe(of.parts({"commitment": of.digest})),
+        "withheld": of.maybe(of.parts({"commitment": of.digest})), SIGN_OFF: FORM,
     },
     inside={"question": {"recipe": of.PUBLISHER}},
 )  # fmt: skip
@@ -189,6 +191,7 @@ class ReleaseDocument(Document):
     def late(self, proved: Proved, given: PairsLike | None = None) -> Iterator[Check]:
         del proved, given
         yield from self.own_words()
+        yield from self._sign_off()
         yield unchecked("certificates", NOT_CHECKABLE)
 
     def judged(self, bodies: Mapping[str, Json]) -> Verdict:
@@ -199,9 +202,14 @@ class ReleaseDocument(Document):
     def _checked(self, bodies: Mapping[str, Json], verdicts: Mapping[str, Verdict]) -> Iterator[Checked]:
         """That it is whole, and says of its certificates what they say."""
         yield from self.seals()
-        yield from (checked(*check) for check in self.own_words())
+        yield from (checked(*check) for check in (*self.own_words(), *self._sign_off()))
         yield from _of_groups(verdicts)
         yield from (checked(*check) for check in self._around(bodies))
+
+    def _sign_off(self) -> Iterator[Check]:
+        if SIGN_OFF in self.body:
+            says = words_of(self[SIGN_OFF], len(self["assumptions"]))
+            yield SIGN_OFF, says, lambda: check_sign_off(self.body)
 
     def _around(self, bodies: Mapping[str, Json]) -> Iterator[Check]:
         if len(bodies) > 1:

@@ -27,9 +27,11 @@ from fugu.documents.release import (
     new_salt,
 )
 from fugu.documents.sentences import derived, question_words, without_fitted
+from fugu.documents.sign_off import SignOff, declared
 from fugu.errors import UsageError
 from fugu.files import file_name, write_text, writing
 from fugu.publication.drafts import Draft
+from fugu.question import SIGN_OFF
 from fugu.visible import Json, visible
 
 
@@ -155,7 +157,7 @@ class Outgoing:
     nothing is promised; None if that is not known. `ledger`: the entry that was charged, None if there is none.
     `basis`: before the table is opened, for how many rows and whose groups it is. `check`: what the owner saw of the
     table, which goes into the private part alone. `marks`: of a frame, which has no file, the digest of its rows, by
-    which a ledger knows it: committed to in place of a file."""
+    which a ledger knows it: committed to in place of a file. `sign_off`: who answers for the choices."""
 
     certificates: Mapping[str, Document]
     table: PathLike
@@ -169,6 +171,7 @@ class Outgoing:
     basis: str = ""
     check: Json | None = None
     marks: str | None = None
+    sign_off: SignOff | None = None
 
 
 def published_file(
@@ -221,9 +224,10 @@ def _said(going: Outgoing, salt: str) -> Json:
     own, recipe, words = going.beliefs.own_table, going.recipe, going.words
     if recipe is not None:
         words = question_words(without_fitted(recipe) if own else recipe)
-    return {
+    said = {
         "kind": "release", "question": {"words": words, "recipe": None if own else recipe},
         "skipped": None if going.skipped is None or own else list(going.skipped),
         "beliefs": going.beliefs.to_json(salt), "ledger": going.ledger,
         **derived({group: found.tell() for group, found in going.certificates.items()}, withheld=own),
     }  # fmt: skip
+    return said if going.sign_off is None else {**said, SIGN_OFF: declared(going.sign_off, said)}

@@ -158,15 +158,16 @@ class OpenedFrame:
 
     @staticmethod
     def of(mechanism: Mechanism, frame: Any) -> OpenedFrame:
-        """Open the frame and look at all of it. Refused for what is public: a column that is not there, a unit that is
-        missing or repeats, the very reference as the table; and a frame that has other cells every time it runs."""
+        """Open the frame and look at all of it; its rows, once seen, are those that are drawn. Refused for what is
+        public: a column that is not there, a unit that is missing or repeats, the very reference as the table; and a
+        frame that has other cells every time it runs."""
         if find_spec("pyarrow") is None:
             raise MissingExtra("a Spark frame is released with pyarrow: pip install 'fugu-privacy[spark]'")
         context = mechanism.context
         unit, schema = context.person, Schema.from_json(cast(Any, context.schema))
         query, public = ColumnQuery.from_json(cast(Any, context.query)), () if unit is None else (unit,)
         require_columns(SparkColumns(frame).names, (query.publish, *public))
-        SparkColumns(frame).require_deterministic()
+        frame = SparkColumns(frame).fixed().frame
         marks = gathered(frame)
         rows, people = len(marks.rows), None
         if unit is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +22,7 @@ from fugu.data.private import Private
 from fugu.documents.document import Document
 from fugu.documents.release import ReleaseDocument, is_name
 from fugu.documents.sentences import ON_THE_TERMINAL
+from fugu.documents.sign_off import SignOff, declared
 from fugu.errors import CertificateError, FuguError, UnknownName, UsageError
 from fugu.files import check_apart, check_folder, file_name, parts_of, plain_name
 from fugu.guarantee import Guarantee
@@ -34,7 +35,7 @@ from fugu.publication.drafts import Draft, drafted, holds, unfinished
 from fugu.publication.files import Beliefs, Files, Outgoing, preview, publish
 from fugu.publication.releasing import ReleaseAccount, released_before
 from fugu.queries.statistic import split
-from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, STATISTICS, Question
+from fugu.question import COLUMN, LAW, PROPERTY, RECORDS, SEQUENCES, SIGN_OFF, STATISTICS, Question
 from fugu.releasing import options
 from fugu.releasing.blocks import LOUD, NOTE, Block, Listener, Text, label_warnings
 from fugu.releasing.complete import require_complete
@@ -64,7 +65,8 @@ class Dispatch:
 
     `account`: what is charged, None for nothing; `data`: the name of the table in ledger and certificate; `delivery`:
     what is made before and after the draw; `listener`: who is told what before that; `why`: why by the law route, where
-    nobody asked for that; `frame`: the private table, where it is a Spark frame and no file."""
+    nobody asked for that; `frame`: the private table, where it is a Spark frame and no file; `sign_off`: who answers
+    for the choices."""
 
     question: Question
     account: ReleaseAccount | None
@@ -74,11 +76,16 @@ class Dispatch:
     listener: Listener
     why: str = ""
     frame: Any = None
+    sign_off: SignOff | None = None
+    charged: dict[str, str] | None = None
+    """Under which request and data it is charged, or would be; None without a ledger."""
+    page: Json = field(default_factory=dict)
+    """What the last page to sign was told."""
 
     @property
     def rehearses(self) -> bool:
         """Whether something is shown before the table is opened."""
-        return self.delivery.dry_run or self.delivery.report is not None
+        return self.delivery.dry_run or self.delivery.report is not None or self.sign_off is not None
 
     @cached_property
     def schema(self) -> Schema | None:
@@ -107,7 +114,8 @@ class Dispatch:
         stated = Beliefs() if question.laws is not None else None
         return Outgoing(
             certificates=dict(certificates), table=question.table or UNNAMED, data=self.data, rows=rows, recipe=recipe,
-            beliefs=stated or Beliefs.fitted_on(question.reference, question.public_reference), **more,
+            beliefs=stated or Beliefs.fitted_on(question.reference, question.public_reference), sign_off=self.sign_off,
+            **more,
         )  # fmt: skip
 
     def tell(self, blocks: Iterable[Block]) -> None:
@@ -120,7 +128,8 @@ class Dispatch:
     ) -> fugu.Audit | None:
         """The page to sign: see `signed`. Of a table that is `opened` it is not written."""
         report = None if opened else self.delivery.report
-        audit = signed(going, report, self.delivery.attack, usable, remarks)
+        audit, facts = signed(going, report, self.delivery.attack, usable, remarks)
+        self.page.update(facts)
         if report is not None:
             self.listener.hear(Text(f"wrote {report}", NOTE, stated=True))
         return audit
@@ -148,7 +157,14 @@ class Dispatch:
         if not ready(self.files, account, named=named):
             return None
         assert account is not None  # only what was charged is known again
-        return Publication.again(self.files, account.told())
+        known = Publication.again(self.files, account.told())
+        if self.sign_off is not None and known.document.body.get(SIGN_OFF) != declared(
+            self.sign_off, known.document.body
+        ):
+            raise UsageError(
+                "this release went out before, with another sign-off or none; what went out stays as it is"
+            )
+        return known
 
     def published(
         self, going: Outgoing, columns: Mapping[str, Any], summary: Json, blocks: Iterable[Block],
@@ -201,14 +217,14 @@ def page_after(
 
 def signed(
     going: Outgoing, report: str | None, attack: bool, usable: Usable | None = None, remarks: Sequence[str] = ()
-) -> fugu.Audit | None:
-    """Attack and write the page to sign, if asked for. It is worked out in any case: what is wrong with it is then
-    found before anything is drawn. Beliefs that are withheld from what is published are not shown on it either.
-    `usable`: with what would help, where that was measured; `remarks`: on the reference.
+) -> tuple[fugu.Audit | None, Json]:
+    """Attack and write the page to sign, if asked for; and what the page is told. It is worked out in any case: what is
+    wrong with it is then found before anything is drawn. Beliefs that are withheld from what is published are not shown
+    on it either. `usable`: with what would help, where that was measured; `remarks`: on the reference.
 
     CertificateError, before anything goes out, if the attack refutes the guarantee."""
     from fugu.report import write
-    from fugu.report.dossier import dossier_page
+    from fugu.report.dossier import page_of, release_facts
 
     audit = None
     if attack:
@@ -219,10 +235,11 @@ def signed(
         if not audit.clean:
             raise CertificateError(f"nothing was released: {audit.verdict}")
     shown = None if going.beliefs.own_table else going.certificates
-    page = dossier_page(preview(going), shown, released=False, audit=audit, usable=usable, remarks=remarks)
+    facts = release_facts(preview(going), shown, released=False, audit=audit, usable=usable, remarks=remarks)
+    page = page_of(facts)
     if report is not None:
         write(Path(report), page)
-    return audit
+    return audit, facts
 
 
 @dataclass(frozen=True)
@@ -346,11 +363,13 @@ def ready(files: Files, account: ReleaseAccount | None, *, named: bool = True) -
 
 def dispatched(
     question: Question, books: Booking, delivery: Delivery, listener: Listener, total: Guarantee | None = None,
-    frame: Any = None,
+    frame: Any = None, sign_off: SignOff | None = None,
 ) -> Forecast:  # fmt: skip
     """What becomes of a question; of a dry run, what would. What is wrong is found before anything is charged; a dry
-    run ends before the table is opened. `total`: the budget of all requests; `frame`: the table, if it is no file."""
+    run ends before the table is opened. `total`: the budget of all requests; `frame`: the table, if it is no file;
+    `sign_off`: who answers for the choices, if not as a file says."""
     dry_run = delivery.dry_run
+    sign_off = sign_off or (None if delivery.signed_by is None else SignOff.load(delivery.signed_by))
     require_complete(question, delivery)
     _check_sources(question)
     read = (question.table or None, question.reference, books.ledger, question.schema)
@@ -379,7 +398,11 @@ def dispatched(
     public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
     now, before = (question.told(*public, said) for said in named(question.query, question.sequential))
     account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
-    dispatch = Dispatch(question, account, files, data, delivery, listener, frame=frame)
+    charged = None if books.no_ledger else {"request": books.request or _named(now), "data": UNNAMED}
+    charged = charged if account is None else account.told()
+    dispatch = Dispatch(
+        question, account, files, data, delivery, listener, frame=frame, sign_off=sign_off, charged=charged
+    )
     if (known := dispatch.before(account, named=question.query is None or question.sequential)) is not None:
         return known
     if account is None and not dry_run:
@@ -399,7 +422,7 @@ def dispatched(
             question.refuse("cap")
     module, name = _ROUTES[route].split(":")
     going: Forecast = getattr(import_module(f"fugu.releasing.{module}"), name)(replace(dispatch, why=why))
-    return going
+    return replace(going, facts=dispatch.page) if dry_run else going
 
 
 _ROUTES = {

@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 
 from fugu.data.frame import FrameLike
 from fugu.data.spark import is_spark
+from fugu.documents.sign_off import SignOff
 from fugu.errors import FuguError, UnknownName, UsageError
 from fugu.ledger import Ledger
 from fugu.ledger.keys import LedgerLike
@@ -31,15 +32,16 @@ def release(
     plan: Plan, table: PathLike | FrameLike | None = None, out: PathLike | None = None,
     ledger: LedgerLike | Ledger = None, *,
     data: str | None = None, request: str | None = None, other_people: tuple[str, ...] = (),
-    dry_run: Literal[False] = False, report: PathLike | None = None, attack: bool = False, check: bool = True,
-    force: bool = False,
+    dry_run: Literal[False] = False, report: PathLike | None = None, signed_by: SignOff | None = None,
+    attack: bool = False, check: bool = True, force: bool = False,
 ) -> Publication: ...  # fmt: skip
 @overload
 def release(
     plan: Plan, table: PathLike | FrameLike | None = None, out: PathLike | None = None,
     ledger: LedgerLike | Ledger = None, *,
     dry_run: Literal[True], data: str | None = None, request: str | None = None, other_people: tuple[str, ...] = (),
-    report: PathLike | None = None, attack: bool = False, check: bool = True, force: bool = False,
+    report: PathLike | None = None, signed_by: SignOff | None = None, attack: bool = False, check: bool = True,
+    force: bool = False,
 ) -> Forecast: ...  # fmt: skip
 def release(
     plan: Plan,
@@ -52,6 +54,7 @@ def release(
     other_people: tuple[str, ...] = (),
     dry_run: bool = False,
     report: PathLike | None = None,
+    signed_by: SignOff | None = None,
     attack: bool = False,
     check: bool = True,
     force: bool = False,
@@ -75,6 +78,7 @@ def release(
       whose people are others, by your word.
     - `dry_run`: True to see what would be released. The private table is not opened, nothing is charged or written,
       and `table` and `out` may be left out.
+    - `signed_by`: who answers for the choices, which goes into the certificate and onto the page as a declaration.
     - `report`: a file for the page to sign before anything is drawn. `attack`: True to attack the mechanism first.
     - `check`: False to leave out what the owner sees of the table, which goes into the private part.
     - `force`: True to write over files that exist.
@@ -116,7 +120,7 @@ def release(
         )  # fmt: skip
         require_complete(question, delivery, python=True)
         notes = Notes()
-        went = dispatched(question, books, delivery, notes, total, frame)
+        went = dispatched(question, books, delivery, notes, total, frame, signed_by)
         return replace(went, notes=tuple(notes.texts))
 
 

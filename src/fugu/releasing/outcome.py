@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,12 +19,15 @@ from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.promises import Promising, promise_lines, weakest
 from fugu.documents.release import PrivatePart, ReleaseDocument, promise_of_own
+from fugu.documents.sign_off import plan_sha256
 from fugu.errors import UsageError
+from fugu.files import write_text
 from fugu.guarantee.curve import budget_from
 from fugu.publication.column import PARQUET
 from fugu.publication.drafts import Draft
 from fugu.publication.files import Files
 from fugu.releasing.blocks import Block, Text, quoted
+from fugu.releasing.options import ending, fresh
 from fugu.shown import Shown
 from fugu.utility.usable import Usable
 from fugu.visible import Json, brief, in_json, several
@@ -40,13 +44,46 @@ class Forecast(Shown):
     """What a release would be: a dry run, for which no private table was read and nothing was charged.
 
     `summary`: what else `--json` prints. `blocks`: what is shown to people. `proofs`: {group: certificate}, the only
-    one under "". `use`: how usable it is, where that is known. `notes`: what else was said."""
+    one under "". `use`: how usable it is, where that is known. `notes`: what else was said. `facts`: what the page
+    to sign is told."""
 
     summary: Json
     blocks: tuple[Block, ...]
     proofs: Mapping[str, Document] | None = None
     use: Usable | None = None
     notes: tuple[str, ...] = ()
+    facts: Json | None = None
+
+    @property
+    def stated(self) -> Json:
+        """What the release document says, or would."""
+        assert self.facts is not None  # every dry run has them
+        body: Json = self.facts["release"]["body"]
+        return body
+
+    @property
+    def plan_sha256(self) -> str:
+        """The SHA-256 of the plan, which `SignOff` names: the same before the release and after."""
+        return plan_sha256(self.stated)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What it rests on, a line each: what a `SignOff` ticks."""
+        return tuple(self.stated["assumptions"])
+
+    def report(self, path: str | os.PathLike[str], force: bool = False) -> Path:
+        """Write `to_html` to a file that is not there yet, or over one with `force`; returns where."""
+        place = Path(path)
+        ending("the page", str(place), ".html")
+        write_text(fresh(place, force), self.to_html())
+        return place
+
+    def to_html(self) -> str:
+        """The page to sign, from what is public alone."""
+        from fugu.report.dossier import page_of
+
+        assert self.facts is not None
+        return page_of(self.facts)
 
     @property
     def certificates(self) -> Mapping[str, Document]:
@@ -86,7 +123,7 @@ class Forecast(Shown):
     def to_json(self) -> Json:
         """All of it in JSON types, as `fugu release --json` prints it, with what else was said."""
         notes = {"notes": list(self.notes)} if self.notes else {}  # a command has said them already
-        said = {"promise": self.promises, "quote": list(self.quoted)}
+        said = {"promise": self.promises, "quote": list(self.quoted), "plan_sha256": self.plan_sha256}
         told = {**said, "usable": self.usable, **self.summary, **said, **notes}
         found: Json = in_json(told)
         return found
@@ -119,6 +156,15 @@ class Publication(Forecast):
     def document(self) -> ReleaseDocument:
         """What went out, why it may, and what binds the files to it."""
         return ReleaseDocument.load(self.files.certificate)
+
+    @property
+    def stated(self) -> Json:
+        """What the document says."""
+        return self.document.body
+
+    def to_html(self) -> str:
+        """The page of what went out."""
+        return self.files.page.read_text("utf-8")
 
     @cached_property
     def certificates(self) -> Mapping[str, Document]:

@@ -1,6 +1,7 @@
 """Scenario files, in TOML, with one section for each part of a question and of what goes with it:
 
-    [data] [question] [sequence] [secrets] [beliefs] [laws] [budget] [noise] [schema] [training] [property]
+    [data] [question] [sequence] [secrets] [beliefs] [laws] [distributions] [budget] [noise] [schema] [training]
+    [property] [sign-off]
 
 A key of the file is named like its option, with an underscore for a dash. One file serves every command: each takes
 what it has an option for. Unknown sections and keys are refused. Paths are relative to the file."""
@@ -21,7 +22,7 @@ from typing import Any, TypeVar, final, get_type_hints
 from fugu.aliases import own_method
 from fugu.errors import UnknownName, UsageError
 from fugu.files import STREAM, write_text
-from fugu.question import SECTIONS, Ask, Question, as_text, ask, facts
+from fugu.question import SECTIONS, SIGN_OFF, Ask, Question, as_text, ask, facts
 from fugu.visible import brief
 
 # What a command, or a call, is told beside a question: books, where things go, a training, a property to look at. Like
@@ -56,6 +57,7 @@ class Delivery:
     )
     dry_run: bool = ask("", default=False, title=_OUTPUT, first=11)
     report: str | None = ask("", title=_OUTPUT)
+    signed_by: str | None = ask("", title=_OUTPUT, metavar="FILE")
     attack: bool = ask("", default=False, title=_OUTPUT)
     no_check: bool = ask("", default=False, title=_OUTPUT)
     force: bool = ask("", default=False, title=_OUTPUT, first=12)
@@ -118,8 +120,9 @@ FORMS = (Booking, Delivery, Training, Sharing)
 
 Values = Mapping[str, Any]
 SCHEMA, LAWS, DISTRIBUTIONS = "schema", "laws", "distributions"
-"""Sections whose keys are columns, secrets, and names of what data may be drawn from."""
 _BY_HAND = (LAWS, DISTRIBUTIONS)
+_APART = (SCHEMA, SIGN_OFF, *_BY_HAND)
+"""Sections that are read elsewhere, by `Schema.load`, `SignOff.load` and `scenario_by_hand`."""
 Form = TypeVar("Form")
 RELEASED = frozenset(name for form in (Question, Booking, Delivery) for name in facts(form)) - {"error"}
 """What `fugu release` has an option for."""
@@ -163,12 +166,12 @@ class ScenarioFile:
             why = str(error).splitlines()[0][:100]
             raise UsageError(f"{place.name!r} is not TOML: {why}; fugu init writes a file to start from") from None
         for section, values in found.items():
-            if section not in (*keys(), SCHEMA, *_BY_HAND):
+            if section not in (*keys(), *_APART):
                 homes = [name for name, own in keys().items() if section in own and name not in _ALONE.values()]
                 if homes and not isinstance(values, dict):
                     home = f"put it under [{homes[0]}]"
                     raise UsageError(f"{section!r} of {place.name!r} stands outside a section; {home}")
-                raise UnknownName(f"section of {place.name!r} called", section, (*keys(), SCHEMA, *_BY_HAND))
+                raise UnknownName(f"section of {place.name!r} called", section, (*keys(), *_APART))
             if section in _BY_HAND:
                 from fugu.scenario.by_hand import scenario_by_hand
 
@@ -176,7 +179,7 @@ class ScenarioFile:
                 continue
             if not isinstance(values, dict):
                 raise UsageError(f"[{section}] of {place.name!r} must be a section with keys")
-            for key in values if section != SCHEMA else ():
+            for key in values if section not in _APART else ():
                 if key not in keys()[section]:
                     homes = [name for name, own in keys().items() if key in own]
                     if homes:
@@ -186,6 +189,10 @@ class ScenarioFile:
             from fugu.data.schema import Schema
 
             Schema.load(place)  # checked now
+        if SIGN_OFF in found:
+            from fugu.documents.sign_off import SignOff
+
+            SignOff.load(place)
         return ScenarioFile(place, found)
 
     def options(self, command: str, known: Collection[str]) -> dict[str, Any]:
@@ -211,6 +218,8 @@ class ScenarioFile:
         if stated:
             laws = self.sections[stated[0]]
             taken[LAWS] = as_text(LAWS, laws if stated == [LAWS] else {DISTRIBUTIONS: laws})
+        if SIGN_OFF in self.sections and "signed_by" in known:
+            taken["signed_by"] = str(self.path)
         return taken
 
     def _value(self, section: str, key: str, value: object) -> object:

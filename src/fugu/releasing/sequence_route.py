@@ -320,7 +320,7 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
 
 def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> ProvedSequences:
     """The prior and the noise for the sequences of `table`; None for those of the reference in their place."""
-    asked, account = dispatch.question, dispatch.account
+    asked = dispatch.question
     known, own, spare, rule = _read(columns, table, asked.reference, asked.other)
     schema, confidence = known.schema, options.confidence(asked.confidence, asked.smoothing)
     chain = _prior(asked, columns, known, own, confidence)
@@ -344,7 +344,7 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
         schema=schema.only(name for name in (*columns.names, schema.sequence.end) if name is not None),
         spacing=() if schema.sequence.end is not None else spacing(own.plan), odd="; ".join(dict.fromkeys(odd)),
         fitted_on=REFERENCE if asked.reference is not None else THE_TABLE, smoothing=asked.smoothing,
-        prior_digest=prior_digest(chain), ledger=None if account is None else account.told(),
+        prior_digest=prior_digest(chain), ledger=dispatch.charged,
         budget=None if isinstance(budget, Pure) else budget,
     )  # fmt: skip
     told, bounds = columns.told, options.bounds(asked.bounds)

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fugu.auditing.beside import Exhibit, private_part
+from fugu.auditing.books import extract
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 MOST = 60
 """Groups that are shown."""
+QUICK = 200_000
+"""Draws of an attack for a page."""
 UNSCORED = "a score on private rows would be a release of its own; a rehearsal on the reference shows what to expect"
 _MOVED_COUNTS = 2
 """How far one record moves a table of counts: one count down, another up."""
@@ -168,8 +172,34 @@ def usefulness(certificates: Mapping[str, Document] | None, rows: int | None) ->
 def dossier_page(body: Json, certificates: Mapping[str, Document] | None, **shown: Any) -> str:
     """The whole page; see `release_facts`."""
     with guarded("release document"):
-        facts = release_facts(body, certificates, **shown)
-        return render("release.html", title=facts["release"]["title"], **facts)
+        return page_of(release_facts(body, certificates, **shown))
+
+
+def page_of(facts: Json) -> str:
+    """The page that says these facts."""
+    return render("release.html", title=facts["release"]["title"], **facts)
+
+
+def exhibited(
+    found: Exhibit, document: ReleaseDocument, ledger: str | None, private: str | None, signed: str, attack: bool
+) -> str:  # fmt: skip
+    """The page of a release that somebody looks at from outside, with the names of the files that lie beside it."""
+    part = None if private is None else private_part(found, private)
+    bodies = document.certificates if part is None else document.opened(part)
+    shown = None if bodies is None else {group: inner(body) for group, body in bodies.items()}
+    if ledger is not None and document["ledger"] is None:
+        raise UsageError("no ledger was charged for this release, so there is nothing to extract")
+    entries = None if ledger is None else tuple(extract(ledger, str(document["ledger"]["data"])))
+    audit = None
+    if attack:
+        if shown is None or len(shown) != 1:
+            raise UsageError("--attack is for a release with one certificate that is not withheld; see fugu audit")
+        from fugu.auditing.release_attack import audit as attacked
+
+        audit = attacked(next(iter(shown.values())), draws=QUICK, through_files=0)
+    names = {} if found.name is None else {"certificate": found.name}
+    file = None if found.folder is None else found.folder / document.published[0]["name"]
+    return dossier_page(document.body, shown, names=names, entries=entries, audit=audit, file=file, signed=signed)
 
 
 def whatever_is_believed(laws: Mapping[str, Certificate]) -> Json | None:

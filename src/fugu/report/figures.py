@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from fugu.auditing.moved import (
 from fugu.auditing.theorems import delta_within, straight
 from fugu.documents.certificate import Certificate
 from fugu.drawing.axis import Axis, padded
-from fugu.drawing.charts import Chart, Figure, Heat, Panel
+from fugu.drawing.charts import Chart, Figure, Heat, Panel, Range, Ranges
 from fugu.drawing.marks import Bars, Level, Line, Mark, Note, Points
 from fugu.drawing.plots import bars
 from fugu.errors import NotProvable, OutOfReach
@@ -37,6 +38,7 @@ from fugu.numbers.text import VALUE, clean, factor, number, shortened
 from fugu.report.curves import FEW, Laws, View
 from fugu.report.facts import Facts, parts
 from fugu.report.shapes import visited
+from fugu.utility.usable import COLUMN, STATISTIC, Usable
 
 Floats = NDArray[np.float64]
 MOST_COVARIANCES = 60
@@ -281,3 +283,48 @@ def nearby_figure(found: Facts, f: Facts) -> Chart:
     about = f"It rises from {number(found.promised, 'up', 4)} to at most {number(losses[-1], 'up', 4)}."
     title = f"Proved limit ({found.measure}) against how far the beliefs are off"
     return Chart("nearby", title, about, (Panel(marks, across, upward, 230.0),))
+
+
+_REACH, _DRAWN = 0.375, 6
+"""How far, as a share of its value, an axis of a statistic goes to both sides; questions that are drawn."""
+
+
+def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
+    """How far what is published is off, beside what it is measured against, each figure with its title and caption: of
+    a column the average error, that of ordinary privacy and that of a guess; of statistics a line for each group with
+    its interval around what the reference says. Axes of statistics do not follow the noise."""
+    drawn: list[tuple[Figure, Facts]] = []
+    for k, (query, listed) in enumerate(groupby(found.figures, lambda each: each.numbers.get("query", each.name))):
+        figures = list(listed)
+        if k == _DRAWN:
+            break
+        if (first := figures[0]).kind == COLUMN and first.error:
+            sizes = [("this release", first.error, True), ("a guess that ignores the row", first.guess, False)]
+            if found.ordinary is not None:
+                sizes.insert(1, ("ordinary differential privacy", found.ordinary * first.error, False))
+            said = Facts(title="Error beside other errors", caption="Average error of a row, in the column’s own "
+                         "units. Ordinary differential privacy holds whatever is believed; this release holds for the "
+                         "beliefs of the reference.")  # fmt: skip
+            drawn.append((bars("Average error of a row", "average error", sizes, f"beside-{k}"), said))
+        elif first.kind == STATISTIC and all(each.value for each in figures):
+            rows: list[Range] = []
+            for each in figures[: 4 * _DRAWN]:
+                value, half = each.value, each.half
+                other = each.ordinary if found.ordinary is None else found.ordinary * half
+                group = clean(each.name.removeprefix(query).lstrip(", "), 40) or "all records"
+                rows.append(
+                    (group, value, value - half, value + half, other, f"{_short(value, 4)} ± {_short(half, 2)}")
+                )
+            wide = [max(each.chance or 0.0, _REACH * abs(each.value)) for each in figures]
+            ends = [x for each, w in zip(figures, wide, strict=True) for x in (each.value - w, each.value + w)]
+            chance = max((each.chance for each in figures if each.chance), default=None)
+            more = "" if chance is None else f" Chance alone moves such a group by up to ± {_short(chance, 2)}."
+            said = Facts(title=clean(query, 80), caption="What the reference leads to expect of each group, and "
+                         f"how far the published number may be off with a probability of 95 %.{more} The axis stays "
+                         "where it is while the noise changes.")  # fmt: skip
+            keys = ("what the reference says", "95 % interval of what is published", "with ordinary privacy")
+            compared = any(other for *_, other, _ in rows)
+            about = "; ".join(f"{row[0]}: {row[-1]}" for row in rows[:12])
+            axis = Axis(clean(query, 60), min(ends), max(ends))
+            drawn.append((Ranges(f"beside-{k}", said.title, about, tuple(rows), axis, keys[: 2 + compared]), said))
+    return drawn

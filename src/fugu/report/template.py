@@ -132,14 +132,16 @@ def _shown(value: Any) -> Any:
 def _template(name: str) -> str:
     """A template with its paragraphs on one line each; lines and indentation are for its readers.
 
-    A line that ends in a statement is followed at once by the next one; `+%}` asks for a blank."""
-    lines = (line.strip() for line in _read(f"templates/{name}").split("\n"))
+    A line that ends in a statement is followed at once by the next one; `+%}` asks for a blank. "package:place" is a
+    template of another room."""
+    package, _, place = name.rpartition(":")
+    lines = (line.strip() for line in _read(*((place, package) if package else (f"templates/{name}",))).split("\n"))
     return "".join(line + ("" if _STATEMENT.search(line) else "\n" if line.endswith(">") else " ") for line in lines)
 
 
 @cache
-def _read(name: str) -> str:
-    return files("fugu.report").joinpath(name).read_text("utf-8").replace("\r\n", "\n")
+def _read(name: str, package: str = "fugu.report") -> str:
+    return files(package).joinpath(name).read_text("utf-8").replace("\r\n", "\n")
 
 
 _LISTED, _TABLED = 100, 8

@@ -49,17 +49,15 @@ def certificates(content: object) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The certificate, or those of a release document by group; BadCertificate if the digest of one does not match."""
     if not isinstance(content, Mapping):
         raise BadCertificate("a certificate is a JSON object")
-    text = json.dumps(
-        {name: part for name, part in content.items() if name != "digest"},
-        sort_keys=True, ensure_ascii=False, separators=(",", ":"),
-    )  # fmt: skip
-    if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != content.get("digest"):
+    if _digest({name: part for name, part in content.items() if name != "digest"}) != content.get("digest"):
         raise BadCertificate(
             "the content does not match its digest: it was edited after sealing, or is not a certificate"
         )
     if content.get("kind") != "release":
         yield "", content
         return
+    if "sign-off" in content:
+        _check_sign_off(content)
     if content.get("withheld"):
         raise BadCertificate("the certificates of this release are withheld; its private part holds them")
     inside = content.get("certificates")
@@ -72,6 +70,32 @@ def certificates(content: object) -> Iterator[tuple[str, Mapping[str, object]]]:
             raise BadCertificate("a release document holds another one")
         for _, body in certificates(one["certificate"]):
             yield str(one.get("group") or ""), body
+
+
+def _digest(content: object) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _check_sign_off(content: Mapping[str, object]) -> None:
+    """BadCertificate unless who signed off the plan signed off this one, and ticked nothing but assumptions of it.
+
+    The plan is what was chosen: neither what was drawn, nor what is public of the table itself, such as its rows, its
+    groups, the lengths of its sequences, a commitment."""
+    said, question, beliefs = (content.get(name) for name in ("sign-off", "question", "beliefs"))
+    if not (isinstance(said, Mapping) and isinstance(question, Mapping) and isinstance(beliefs, Mapping)):
+        raise BadCertificate("the sign-off of the document, its question or its beliefs cannot be read")
+    asked = question.get("words")
+    if isinstance(recipe := question.get("recipe"), Mapping):
+        asked = {name: part for name, part in recipe.items() if name not in {"rows", "groups", "length", "steps"}}
+    parts = ("budget", "unit", "secrets", "pairs", "reading", "rules", "skipped")
+    plan = {name: content.get(name) for name in parts} | {"question": asked}
+    plan["beliefs"] = {name: beliefs.get(name) for name in ("from", "name", "sha256", "declared public")}
+    if _digest(plan) != said.get("plan"):
+        raise BadCertificate("the sign-off is of another plan than the document states")
+    ticked, lines = said.get("assumptions"), content.get("assumptions")
+    if not isinstance(ticked, list) or not isinstance(lines, list) or any(line not in lines for line in ticked):
+        raise BadCertificate("the sign-off ticks an assumption that the document does not make")
 
 
 def _read(data: bytes) -> object:

@@ -33,7 +33,7 @@ from fugu.loss.cells import Ratios, as_meant, hockey_stick, largest, worth
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, meant_up
 from fugu.priors.records import RecordLaw
-from fugu.translation.records.problem import Ints, PricingProblem, Rate, RecordCharge, States
+from fugu.translation.records.problem import PAIRS, Ints, PricingProblem, Rate, RecordCharge, States
 from fugu.visible import Json, brief
 
 # Of a record without a law a release says at most its epsilon for each entry, unreduced.
@@ -237,8 +237,6 @@ def suspect(
 
 
 _PLAN_BITS = 128
-_PAIRS = 64
-"""Pairs in a plan for each state, at most: a vertex of the program has two."""
 _LEAST, _MOST = 1e-280, 1e280
 """Weights that are normalised without a thought."""
 
@@ -324,7 +322,7 @@ def _plan(problem: PricingProblem, proof: Json) -> float:
 def _read(problem: PricingProblem, plan: Any) -> tuple[Ints, Ints, list[float]]:
     """Pairs and weights, each pair once, from states that s has to states that t has, and a row wherever s has mass."""
     size = problem.size
-    if not isinstance(plan, list) or len(plan) > _PAIRS * size:
+    if not isinstance(plan, list) or len(plan) > PAIRS * size:
         raise CertificateError("the plan is not a list of [state, state, weight], or a longer one than any plan needs")
     i, j = np.zeros((2, len(plan)), dtype=np.int64)
     weights: list[float] = []

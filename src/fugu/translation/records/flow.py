@@ -18,7 +18,7 @@ import numpy as np
 
 from fugu.channels.program import INFINITE, Program, new_solver
 from fugu.errors import NotProvable
-from fugu.translation.records.problem import Distances, Floats, Ints, PricingProblem
+from fugu.translation.records.problem import PAIRS, Distances, Floats, Ints, PricingProblem
 
 FRESH = 64
 """States up to which a program is solved from the beginning as fast as from where another one ended."""
@@ -86,7 +86,8 @@ def solve(
 
     Parameters:
         h: potentials near the logarithm of the best g.
-        inside: None for the simplex method; else interior points without crossover up to this relative gap.
+        inside: None for the simplex method; else interior points up to this relative gap, and then to a vertex: what
+            lies between vertices sends mass along every edge.
         steepest: edges that grow mass by more than e to this, in the scale of h, are left out, but for the least of
             each state; those are cut. Nothing should flow there, and the next potentials know better.
         basis: where the simplex method ended for other charges, or fewer edges: it ends near there again.
@@ -111,7 +112,7 @@ def solve(
     program.enter(everywhere, np.full(n, i.size), np.where(problem.q > 0, np.exp(log_q - scale), 0.0))
     solver = new_solver("simplex" if inside is None else "ipm")
     if inside is not None:
-        solver.setOptionValue("run_crossover", "off")
+        solver.setOptionValue("run_crossover", "on")
         solver.setOptionValue("ipm_optimality_tolerance", inside)
     try:
         program.load(solver, np.append(np.zeros(i.size), 1.0))
@@ -158,10 +159,10 @@ class MassPlan:
     value: float
 
 
-def plan_of(problem: PricingProblem, distances: Distances, flow: Flow, room: float) -> MassPlan:
-    """The plan that a flow describes, with room for `room` = e^epsilon times q at every state as far as that goes."""
+def plan_of(problem: PricingProblem, distances: Distances, flow: Flow, value: float) -> MassPlan:
+    """The plan that a flow describes, with room for `value` = e^epsilon times q at every state as far as that goes."""
     p = problem.p / problem.p.sum()
-    space: list[float] = (room * problem.q / problem.q.sum()).tolist()
+    space: list[float] = (value * problem.q / problem.q.sum()).tolist()
     order = np.argsort(-flow.dual, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
@@ -183,8 +184,9 @@ def plan_of(problem: PricingProblem, distances: Distances, flow: Flow, room: flo
             _pass_on(rest, ends[span], masses[span], growth[span], parcels)
         else:
             stuck += [(source, mass) for source, mass, _ in rest]
+    room = np.array(space)
     for source, mass in stuck:
-        _place(source, mass, space, kept, distances, problem)
+        _place(source, mass, room, kept, distances, problem)
     pairs = np.array([pair for pair, weight in kept.items() if weight > 0], dtype=np.int64).reshape(-1, 2)
     weights = np.array([weight for weight in kept.values() if weight > 0])
     return weighed(problem, distances, pairs[:, 0], pairs[:, 1], weights)
@@ -253,23 +255,24 @@ def _pass_on(
 def _place(
     source: int,
     mass: float,
-    space: list[float],
+    space: Floats,
     kept: dict[tuple[int, int], float],
     distances: Distances,
     problem: PricingProblem,
 ) -> None:
     """Put mass where there is room, nearest first; where there is none at all, where it weighs least."""
-    free = np.flatnonzero(np.asarray(space) > 0)
-    here = np.full(free.size, source, dtype=np.int64)
-    far = distances.between(here, free)
-    for at in np.argsort(far, kind="stable")[:200].tolist():
+    free = np.flatnonzero(space > 0)
+    far = distances.between(np.full(free.size, source, dtype=np.int64), free)
+    for _ in range(min(free.size, 200)):
+        at = int(far.argmin())
         end, grown = int(free[at]), math.exp(min(float(far[at]), 700.0))
-        taken = min(mass, space[end] / grown)
+        taken = min(mass, float(space[end]) / grown)
         kept[source, end] = kept.get((source, end), 0.0) + taken
         space[end] -= taken * grown
         mass -= taken
         if mass <= 0:
             return
+        far[at] = math.inf
     sinks = np.flatnonzero(problem.q)
     burden = distances.between(np.full(sinks.size, source, dtype=np.int64), sinks) - np.log(problem.q[sinks])
     end = int(sinks[burden.argmin()])
@@ -284,7 +287,7 @@ def eased(problem: PricingProblem, distances: Distances, plan: MassPlan, room: f
     arrived = np.bincount(plan.j, mass * np.exp(distances.between(plan.i, plan.j)), minlength=problem.size)
     mass *= np.minimum(1.0, space / np.maximum(arrived, _LEAST))[plan.j]
     rest = p - np.bincount(plan.i, mass, minlength=problem.size)
-    left: list[float] = np.maximum(space - arrived, 0.0).tolist()
+    left = np.maximum(space - arrived, 0.0)
     moved = dict(zip(zip(plan.i.tolist(), plan.j.tolist(), strict=True), mass.tolist(), strict=True))
     for x in np.flatnonzero(rest > _LEAST).tolist():
         _place(x, float(rest[x]), left, moved, distances, problem)
@@ -293,11 +296,11 @@ def eased(problem: PricingProblem, distances: Distances, plan: MassPlan, room: f
 
 
 def weighed(problem: PricingProblem, distances: Distances, i: Ints, j: Ints, weight: Floats) -> MassPlan:
-    """The plan with these weights, and what it proves, in doubles."""
+    """The plan with these weights, and what it proves, in doubles: nothing where it leaves out mass, or is too long."""
     total = np.bincount(i, weight, minlength=problem.size)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = problem.p[i] / problem.p.sum() * weight / total[i]
         arrived = np.bincount(j, share * np.exp(distances.between(i, j)), minlength=problem.size)
         value = float(np.max(arrived[problem.q > 0] * (problem.q.sum() / problem.q[problem.q > 0])))
-    missing = bool((total[problem.p > 0] <= 0).any())
-    return MassPlan(i, j, weight, math.inf if missing or not math.isfinite(value) else value)
+    proves = i.size <= PAIRS * problem.size and bool((total[problem.p > 0] > 0).all()) and math.isfinite(value)
+    return MassPlan(i, j, weight, value if proves else math.inf)

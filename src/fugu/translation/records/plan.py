@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fugu.translation.records.flow import FlowBasis, MassPlan, eased, plan_of, solve, weighed
-from fugu.translation.records.problem import Distances, Floats, Ints, PricingProblem, Rate, distinct
+from fugu.translation.records.problem import PAIRS, Distances, Floats, Ints, PricingProblem, Rate, distinct
 from fugu.visible import Json
 
 MOST = 40_000
@@ -52,6 +52,11 @@ class Nearness:
         """Whether these bounds are good enough, however near they are."""
         away = 0.0 if self.target is None else max(self.target - high, low - self.target)
         return (self.enough is not None and high <= self.enough) or high - low <= _PART * away
+
+    def most(self, low: float) -> float:
+        """A bound from above that is near enough to this one from below."""
+        near = 0.0 if self.target is None else (low + _PART * self.target) / (1 + _PART)
+        return max(low + (self.gap or 0.0), near, self.enough or 0.0)
 
     def less(self, apart: float) -> Nearness:
         """The same of a price without what is apart."""
@@ -155,11 +160,9 @@ def _fresh(
     soft = softly(problem, distances, limits, before)
     if soft.done(limits):
         return soft
-    best = min(_rounds(problem, distances, soft.h, soft.edges, limits), soft, key=lambda f: f.high)
-    if best.poor(limits):  # the program has lost its way: one that begins with near states
-        begun = np.zeros(problem.size), distances.neighbours(3)
-        best = min(best, _rounds(problem, distances, *begun, limits), key=lambda f: f.high)
-    return best
+    return min(
+        _rounds(problem, distances, distances.closure(soft.h), soft.edges, limits), soft, key=lambda found: found.high
+    )
 
 
 def _again(problem: PricingProblem, distances: Distances, before: PricedPlan) -> PricedPlan:
@@ -183,13 +186,17 @@ _TURNS, _BEYOND, _LEAP = 60, 1.8, 3.0
 _FAINT = 20.0
 """Pairs that are so many t above the nearest get nothing, and no potential moves by more than half of it at one t."""
 _SHARE = 1e-9
-"""Parts of a state's mass below this are left out of a plan."""
-_EASED = 1.05
-"""A plan that proves up to so many times what is enough may be eased."""
+"""Parts of a state's mass below this are left out of a plan; so are all but half of the pairs that it may have, the
+largest of each state: easing adds some."""
+_EASY = 0.5
+"""How far above what is near enough a plan is eased, in parts of how far that is above the bound from below."""
 _DUST = 1e-5
 """Room left for mass that finds none, as a part of what is enough."""
-_PROGRAM = (0.05, 12)
-"""What a program gets of the pairs: those so near, in parts of the price, and so many for each state."""
+_BESIDE = 3
+"""The nearest states of each one: along these, and along every charge, a program begins. With nothing but what was sent
+softly it may lose its way, where t came near a price that is far below the widest distance."""
+_PROGRAM = (0.003, 6)
+"""What a program gets of the pairs besides: those so near, in parts of the price, and so many for each state."""
 
 
 def softly(
@@ -228,21 +235,24 @@ def softly(
             moved += _BEYOND * np.clip(aim / (1 + t) - moved, -_LEAP, _LEAP)
             np.clip(moved, -_FAINT / 2, _FAINT / 2, out=moved)
         share = kernel.data * np.exp(moved)[j] / (kernel @ np.exp(moved))[i]
-        kept = share > _SHARE
+        order = np.lexsort((-share, i))
+        place = np.arange(i.size) - np.searchsorted(i, i)  # of each share in its row, the largest first
+        kept = order[(share[order] > _SHARE) & (place < PAIRS // 2)]
         plan = weighed(problem, distances, x[i[kept]], y[j[kept]], share[kept])
-        if limits.enough is not None and best.lower < limits.enough < math.log(plan.value) < _EASED * limits.enough:
-            plan = min(
-                plan, eased(problem, distances, plan, math.exp(limits.enough * (1 - _DUST))), key=lambda p: p.value
-            )
+        most, now = limits.most(best.lower), math.log(plan.value)
+        if best.lower < most < now and now - most < _EASY * (most - best.lower):
+            other = eased(problem, distances, plan, math.exp(most * (1 - _DUST)))
+            plan = min(plan, other, key=lambda found: found.value)
         if best.plan is None or plan.value < best.plan.value:
             best = replace(best, plan=plan)
         h, t = h - t * moved, t / _COOLER
-    more, few = _PROGRAM[0] * best.high, _PROGRAM[1]
+    more, few = _PROGRAM[0] * best.lower, _PROGRAM[1]
     (i, j, _), (b, a, _) = (
         distances.nearly(start, *ends, more, few)[1] for start, ends in ((best.h[y], (x, y)), (-best.h[x], (y, x)))
     )
-    pairs = distinct(np.concatenate([x[i], x[a]]), np.concatenate([y[j], y[b]]), problem.size)
-    return replace(best, edges=pairs, soft=0.0)
+    near = distances.neighbours(_BESIDE)
+    parts = np.concatenate([x[i], x[a], near[0]]), np.concatenate([y[j], y[b], near[1]])
+    return replace(best, edges=distinct(*parts, problem.size), soft=0.0)
 
 
 def _rounds(
@@ -301,7 +311,7 @@ def _start(problem: PricingProblem, distances: Distances) -> tuple[Floats, tuple
         near = replace(problem, charges=tuple(c.of(c.unit / 2) for c in problem.charges))
         half = find(near, limits=Nearness(gap=0.01))
         return 2 * half.h, half.edges
-    edges = distances.neighbours(3 if problem.size <= EXACT else 1)
+    edges = distances.neighbours(_BESIDE if problem.size <= EXACT else 1)
     coarse = coarser(problem) if problem.size > EXACT else None
     if coarse is None:
         return np.zeros(problem.size), edges

@@ -23,6 +23,8 @@ from fugu.visible import Json, brief
 
 Ints = NDArray[np.int64]
 _LARGEST = 2**53
+PAIRS = 64
+"""Pairs in a plan for each state, at most: a vertex of the program has two."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,446 @@
+"""The screens of the studio as facts for their templates, and what follows from their forms. Everything here is drawn
+from the reference, the plan, the ledger and what went out; no private table is opened, nor is its place known."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from fugu.auditing.books import extract
+from fugu.data.schema import value_text
+from fugu.data.uses import Description, describe
+from fugu.documents.certificate import Certificate
+from fugu.documents.promises import Promising, weakest
+from fugu.documents.sign_off import SignOff
+from fugu.drawing.marks import Html
+from fugu.errors import FuguError, UsageError
+from fugu.files import write_text
+from fugu.guarantee.composition import odds_of
+from fugu.ledger import Books, books
+from fugu.ledger.books import Account, accounts
+from fugu.ledger.keys import Place, own_ledger, place_of
+from fugu.question import SIGN_OFF, STATISTICS, Question
+from fugu.releasing.one_door import release
+from fugu.releasing.outcome import Forecast
+from fugu.report.figures import use_figures
+from fugu.report.template import policy, render, sheet, story
+from fugu.studio import forms, levers
+from fugu.studio.work import main_of
+from fugu.visible import brief, visible
+
+Json = dict[str, Any]
+STEPS = {"tables": "Tables", "question": "Question", "noise": "Noise", "improve": "Improve", "sign": "Sign",
+         "release": "Release"}  # fmt: skip
+FIRST = "0.5"
+"""The epsilon that is looked at first."""
+_HERE = Path(__file__).parent
+_PLAN = re.compile(r"release-(\d{1,6})\.plan\.toml")
+_NOT_YET = "say first what to publish"
+
+
+def asked(told: Json) -> Json:
+    """One request of the web process."""
+    does: dict[str, Callable[[Json], Json]] = {"begin": begun, "show": shown, "take": taken}
+    return does[told["do"]](told)
+
+
+def begun(told: Json) -> Json:
+    """What a browser needs beside pages, and what was planned in this place before: the last plan, and its release."""
+    state, assets = told["state"], dict[str, tuple[str, str]]()
+    for name, kind in (("studio.css", "text/css"), ("studio.js", "text/javascript"), ("icon.svg", "image/svg+xml")):
+        text = (_HERE / "static" / name).read_text("utf-8")
+        whole = f"{sheet()}\n{text}" if name.endswith("css") else text
+        assets[name] = base64.b64encode(whole.encode()).decode(), kind
+    styles = policy().partition("sha256-")[2].partition("'")[0]
+    found: Json = {} if state["checks"] else _found(Path(state["out"]))
+    return {"files": assets, "styles": styles, "state": found}
+
+
+def _found(out: Path) -> Json:
+    numbers = [int(said[1]) for name in (os.listdir(out) if out.is_dir() else ()) if (said := _PLAN.fullmatch(name))]
+    if not numbers:
+        return {"place": 1}
+    place = max(numbers)
+    file = out / f"release-{place}.plan.toml"
+    question = Question.load(file)
+    plan = {name: said for name, said in question.to_json().items() if name != "epsilon"}
+    found: Json = {"place": place, "plan": plan, "epsilon": question.epsilon, "at": "release"}
+    found["signed"] = asdict(SignOff.load(file))
+    if (out / f"release-{place}.certificate.json").exists():
+        found["went"] = True
+    return found
+
+
+class _Known(dict[str, Any]):
+    """What is known so far; None for all else."""
+
+    def __init__(self, told: Json) -> None:
+        super().__init__({name: _Known(said) if isinstance(said, dict) else said for name, said in told.items()})
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+# What is shown.
+
+
+def shown(told: Json) -> Json:
+    """A screen, a part of it, or a file."""
+    name, state = told["name"], told["state"]
+    if state["checks"] and name not in ("check", "report"):
+        return {"to": "check"}
+    if name == "zip":
+        return {"file": base64.b64encode(packed(state)).decode()}
+    if _closed(state, name) and not told["jobs"]:
+        return {"to": "question" if _closed(state, name) == _NOT_YET else "sign"}
+    try:
+        return {"html": _SCREENS[name](told), "status": told.get("status", 200)}
+    except FuguError as error:
+        return {"html": _refusal(told, error), "status": 400}
+
+
+def _refusal(told: Json, error: FuguError, status: str = "") -> str:
+    return screen("refused", told, why=visible(str(error)), title=STEPS.get(told["name"], "Not so"), status=status)
+
+
+def screen(name: str, told: Json, **facts: Any) -> str:
+    """A page of the studio."""
+    state = told["state"]
+    steps = [] if state["checks"] else [
+        {"name": step, "title": title, "why": _closed(state, step), "here": step == told["name"]}
+        for step, title in STEPS.items()
+    ]  # fmt: skip
+    frame = {
+        "steps": steps, "at": told["name"], "checks": state["checks"], "number": told["number"],
+        "jobs": told.get("jobs", {}), "head": [] if state["checks"] else _head(state),
+    }  # fmt: skip
+    said = {"error": "", "forecast": None, "story": None, **facts}
+    return render(f"fugu.studio:screens/{name}.html", frame=frame, state=_Known(state), **said)
+
+
+def _closed(state: Json, step: str) -> str:
+    """Why a step cannot be gone to yet; "" if it can."""
+    if step in ("noise", "improve", "sign") and not state.get("plan"):
+        return _NOT_YET
+    if step == "sign" and not state.get("epsilon"):
+        return "choose first how much may be learnt"
+    if step == "release" and not state.get("went"):
+        if not state["table"]:
+            return "no private table was named: start with --table"
+        return "" if state.get("signed") else "sign first"
+    return ""
+
+
+def _head(state: Json) -> list[str]:
+    """The line on top: the reference, the private table, the ledger."""
+    rows = _described(*_stamp(state["reference"])).records
+    said = [f"reference {Path(state['reference']).name}, {rows:,} rows, public"]
+    table = state["table"] or "not named"
+    opened = " opened for its release" if state.get("went") else " closed"
+    said.append(f"private table {table}{opened if state['table'] else ''}")
+    account = _account(state)
+    left = "nothing spent yet" if account is None else "; ".join(f"{a} {b}" for a, b in account.words() if a == "left")
+    return [*said, f"ledger: {left}"]
+
+
+def _stamp(path: str) -> tuple[str, int]:
+    return path, os.stat(path).st_mtime_ns
+
+
+@lru_cache(2)
+def _described(path: str, _: int) -> Description:
+    return describe(path)
+
+
+def _place(state: Json) -> Place:
+    return own_ledger(make=False) if state["ledger"] is None else place_of(state["ledger"])
+
+
+def _account(state: Json) -> Account | None:
+    """The account of the private table, if anything was charged to it."""
+    found: list[Account] = Books(_place(state)).find(lambda view: accounts(view, books.history(view))) or []
+    return next((account for account in found if account.own.name == state["table"]), None)
+
+
+def tables(told: Json) -> str:
+    """What is known already."""
+    return screen("tables", told, seen=_described(*_stamp(told["state"]["reference"])))
+
+
+def question(told: Json, error: str = "", form: forms.Form | None = None) -> str:
+    """What to publish, and what nobody must learn."""
+    state = told["state"]
+    seen = _described(*_stamp(state["reference"]))
+    filled = form if form is not None else forms.asked_in(state.get("plan") or {"query": "count"}, seen)
+    return screen("question", told, seen=seen, form=filled, error=error, may=forms.may)
+
+
+def noise(told: Json) -> str:
+    """How much may be learnt, and whether the rest is still of use."""
+    state, query, error = told["state"], told.get("query", {}), ""
+    epsilon = state.get("epsilon") or FIRST
+    facts: Json = {}
+    try:
+        if wanted := forms.text(query, "error", forms.NUMBER):
+            epsilon = levers.least(state["plan"], wanted)
+        else:
+            epsilon = forms.epsilon_of(query, epsilon)
+        facts = picture(state, epsilon)
+    except FuguError as refused:
+        error = visible(str(refused))
+        told["status"] = 400
+    shown = "live" if query.get("part") else "noise"
+    return screen(shown, told, epsilon=epsilon, place=forms.place_of(state.get("epsilon") or FIRST) if error else
+                  forms.place_of(epsilon), places=forms.PLACES, error=error, rows=state["plan"].get("rows"),
+                  column=bool(state["plan"].get("publish")), **facts)  # fmt: skip
+
+
+def picture(state: Json, epsilon: str) -> Json:
+    """What a release at this epsilon would be, as the sections of its page are told."""
+    plan = json.dumps(state["plan"], sort_keys=True)
+    forecast = forecast_of(plan, epsilon, state["table"], *_stamp(state["reference"]))
+    held = weakest(each for each in forecast.certificates.values() if isinstance(each, Promising))
+    odds = None if held is None else odds_of(held.believed)
+    alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
+    told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
+    closes = str(forecast.summary.get("closes", ""))
+    return {"forecast": forecast, "odds": odds, "closes": closes, "story": told, "beside": use_figures}
+
+
+@lru_cache(64)
+def forecast_of(plan: str, epsilon: str, table: str | None, reference: str, _: int) -> Forecast:
+    """A dry run: the reference is read, and nothing else."""
+    del reference
+    return release(Question(**json.loads(plan), epsilon=epsilon), data=table or None, dry_run=True)
+
+
+def improve(told: Json) -> str:
+    """What would help, measured."""
+    state = told["state"]
+    facts = picture(state, state.get("epsilon") or FIRST)
+    return screen("improve", told, epsilon=state.get("epsilon") or FIRST, kind=Question(**state["plan"]).kind, **facts)
+
+
+def sign(told: Json, error: str = "", form: forms.Form | None = None) -> str:
+    """The page to be signed, and who answers for it."""
+    state = told["state"]
+    forecast = picture(state, state["epsilon"])["forecast"]
+    facts = {"assumptions": forecast.assumptions, "error": error, "form": form or {}}
+    return screen("sign", told, page=Html(main_of(forecast.to_html())), **facts)
+
+
+def going(told: Json) -> str:
+    """The one button; then what went out."""
+    state = told["state"]
+    if state.get("went"):
+        page = (Path(state["out"]) / f"release-{state['place']}.report.html").read_text("utf-8")
+        return screen("released", told, page=Html(main_of(page)), files=_files(state))
+    left = picture(state, state["epsilon"])
+    words = forms.typed(state["plan"], state["epsilon"], state["table"] or "TABLE.csv", _out(state).name)
+    return screen("release", told, typed=words, **left)
+
+
+def _out(state: Json) -> Path:
+    return Path(state["out"]) / f"release-{state['place']}.csv"
+
+
+def _files(state: Json) -> list[tuple[str, bool]]:
+    """The files of the release, and whether each may go out."""
+    endings = (".csv", ".certificate.json", ".report.html", ".private.json")
+    names = [f"release-{state['place']}{ending}" for ending in endings]
+    return [(name, not name.endswith(".private.json")) for name in names if (Path(state["out"]) / name).exists()]
+
+
+def packed(state: Json) -> bytes:
+    """What may go out, in one archive."""
+    if not state.get("went"):
+        raise UsageError("nothing has gone out yet")
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, public in _files(state):
+            if public:
+                archive.write(Path(state["out"]) / name, name)
+    return whole.getvalue()
+
+
+def ledger(told: Json, verified: str = "") -> str:
+    """What was asked of the private table, and what is left."""
+    state, account = told["state"], _account(told["state"])
+    entries = [] if account is None else extract(_place(state), account.own.name)
+    lines = [
+        [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " ")] for e in reversed(entries)
+    ]  # fmt: skip
+    place = brief(str(_place(state)), 200)
+    return screen("ledger", told, account=account, lines=lines, place=place, verified=verified)
+
+
+def check(told: Json) -> str:
+    """The officer's screen."""
+    found = _Known(told["state"].get("check") or {})
+    return screen("check", told, found=found, page=Html(found["page"] or ""))
+
+
+_SCREENS: dict[str, Callable[..., str]] = {
+    "tables": tables, "question": question, "noise": noise, "improve": improve, "sign": sign, "release": going,
+    "ledger": ledger, "check": check,
+}  # fmt: skip
+
+
+# What follows from a form.
+
+
+def taken(told: Json) -> Json:
+    """What a form changes, what it begins, and where it leads."""
+    if told["name"] not in _TAKEN or (told["state"]["checks"] and told["name"] != "check"):
+        return {"to": "check"}
+    try:
+        return _TAKEN[told["name"]](told)
+    except FuguError as error:
+        again = {"question": question, "sign": sign}.get(told["name"])
+        html = _refusal(told, error) if again is None else again(told, visible(str(error)), told["form"])
+        return {"html": html, "status": 400}
+
+
+def _counted(told: Json) -> Json:
+    """The number of rows, which is public."""
+    rows = forms.text(told["form"], "rows", forms.NUMBER)
+    if rows and not (rows.isdecimal() and int(rows) > 0):
+        raise UsageError("the number of rows is a whole number above 0")
+    plan = {**(told["state"].get("plan") or {})}
+    changed = {"rows": rows, **({"plan": {**plan, "rows": int(rows)}} if plan and rows else {})}
+    return {"state": {**changed, "signed": None, "at": "question"}, "to": "question"}
+
+
+def _asked(told: Json) -> Json:
+    """The question: it is priced once before it is taken."""
+    state = told["state"]
+    form = {"rows": [state.get("rows") or ""], **told["form"]}
+    plan = forms.question_of(form, _described(*_stamp(state["reference"])), state["reference"])
+    changed = {**state, "plan": plan}
+    picture(changed, state.get("epsilon") or FIRST)
+    return {"state": {"plan": plan, "at": "noise", **_anew(state)}, "to": "noise"}
+
+
+def _anew(state: Json) -> Json:
+    """What is no longer so where the plan changes; what has gone out stays, and the next release has the next name."""
+    place = state.get("place", 1) + bool(state.get("went"))
+    return {"signed": None, "look": None, "help": None, "went": False, "place": place, "release": None}
+
+
+def _chosen(told: Json) -> Json:
+    """How much may be learnt."""
+    epsilon = forms.epsilon_of(told["form"], told["state"].get("epsilon") or FIRST)
+    picture(told["state"], epsilon)
+    return {"state": {"epsilon": epsilon, "at": "improve", **_anew(told["state"])}, "to": "improve"}
+
+
+def _improved(told: Json) -> Json:
+    """A lever is used, or undone; or all are measured."""
+    state, form = told["state"], told["form"]
+    if "measure" in form:
+        what = {
+            "what": "measuring what would help",
+            "plan": state["plan"],
+            "epsilon": state["epsilon"],
+            "data": state["table"],
+        }
+        return {"begin": {"help": what}, "to": "improve"}
+    if "undo" in form and state.get("before"):
+        plan, epsilon = state["before"]
+        return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": None}, "to": "noise"}
+    place = forms.text(form, "lever", forms.NUMBER)
+    options = _levers(state)
+    if not place.isdecimal() or int(place) >= len(options):
+        raise UsageError("there is no such lever")
+    plan, epsilon = dict(options[int(place)]["plan"]), state["epsilon"]
+    epsilon = plan.pop("epsilon", epsilon)
+    changed = {**state, "plan": plan}
+    picture(changed, epsilon)
+    before = [state["plan"], state["epsilon"]]
+    return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": before}, "to": "noise"}
+
+
+def _levers(state: Json) -> list[Json]:
+    """What may be used: the levers of a column, or what was measured of statistics."""
+    if Question(**state["plan"]).kind == STATISTICS:
+        return list((state.get("help") or {}).get("levers", ()))
+    found = picture(state, state["epsilon"])["forecast"].usable.levers
+    return [{"plan": forms.use(state["plan"], lever.option)} for lever in found]
+
+
+def _signed(told: Json) -> Json:
+    """The owner's look; or the sign-off: the plan with it, and its page, are written."""
+    state, form = told["state"], told["form"]
+    forecast = picture(state, state["epsilon"])["forecast"]
+    if "look" in form:
+        if not state["table"]:
+            raise UsageError("no private table was named: start with --table")
+        what = {"what": "reading the private table", "reference": state["reference"], "ledger": _kept(state),
+                "unit": state["plan"].get("unit"), "columns": forecast.summary["columns"]}  # fmt: skip
+        return {"begin": {"look": what}, "to": "sign"}
+    wanted = forecast.assumptions
+    if not {str(place) for place in range(len(wanted))} <= {*form.get("assumed", ())}:
+        raise UsageError("tick every assumption that you have looked at; where one is wrong, the promise does not hold")
+    if not forms.text(form, "role") or "answer" not in form:
+        raise UsageError("say who you are and in which role, and tick that you answer for these choices")
+    name, role, note = (forms.text(form, field) for field in ("person", "role", "note"))
+    said = SignOff(name, role, note, wanted, forecast.plan_sha256)
+    out = Path(state["out"])
+    out.mkdir(parents=True, exist_ok=True)
+    plan = _plan(state)
+    Question(**state["plan"], epsilon=state["epsilon"]).save(plan)
+    lines = [
+        f"{key} = {value_text(list(value) if key == 'assumptions' else value)}" for key, value in asdict(said).items()
+    ]
+    write_text(plan, "\n".join([plan.read_text("utf-8"), f"[{SIGN_OFF}]", *lines, ""]))
+    forecast.report(out / f"release-{state['place']}.to-sign.html", force=True)
+    return {"state": {"signed": asdict(said), "at": "release"}, "to": "release" if state["table"] else "sign"}
+
+
+def _plan(state: Json) -> Path:
+    return Path(state["out"]) / f"release-{state['place']}.plan.toml"
+
+
+def _kept(state: Json) -> str | None:
+    """The ledger, where there is one already."""
+    place = _place(state)
+    return str(place) if Books(place).there() else None
+
+
+def _released(told: Json) -> Json:
+    """Release once what was signed: the file says what that was, and is refused if it was changed since."""
+    state = told["state"]
+    if why := _closed(state, "release"):
+        raise UsageError(why)
+    what = {"plan": str(_plan(state)), "out": str(_out(state)), "ledger": state["ledger"], "data": state["table"]}
+    return {"begin": {"release": {"what": "releasing", **what}}, "to": "release"}
+
+
+def _verified(told: Json) -> Json:
+    """The chain of the ledger, event by event."""
+    head = Books(_place(told["state"])).find(books.verify)
+    said = "there is no ledger yet" if head is None else f"holds: every event follows from the one before; head {head}"
+    return {"html": ledger(told, said)}
+
+
+def _checked(told: Json) -> Json:
+    """The officer's files, which the web process hands to a process of their own."""
+    return {
+        "begin": {"check": {"what": "checking", "twice": "twice" in told["form"], "attack": "attack" in told["form"]}},
+        "to": "check",
+    }
+
+
+_TAKEN: dict[str, Callable[[Json], Json]] = {
+    "tables": _counted, "question": _asked, "noise": _chosen, "improve": _improved, "sign": _signed,
+    "release": _released, "ledger": _verified, "check": _checked,
+}  # fmt: skip

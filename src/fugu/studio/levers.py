@@ -1,0 +1,70 @@
+"""What would help statistics, each change of the plan measured by a dry run of its own; and what an error costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fugu.calibration.plan import plan as planned
+from fugu.errors import FuguError
+from fugu.progress import report
+from fugu.queries.statistic import split
+from fugu.question import COLUMN, Question
+from fugu.releasing import options
+from fugu.releasing.column_route import scenario_of
+from fugu.releasing.one_door import release
+from fugu.session.routes import least_epsilon
+from fugu.utility.usable import Usable
+from fugu.visible import visible
+
+Json = dict[str, Any]
+
+
+def helped(told: Json) -> Json:
+    """What would help statistics, each measured by a dry run of its own: how far the worst number is off then."""
+    plan, epsilon, data = told["plan"], told["epsilon"], told["data"]
+    changes: list[tuple[str, str, Json]] = []
+    parts = plan["query"].split("; ")
+    for part in parts:
+        rest = "; ".join(each for each in parts if each != part)
+        if rest and part != "count":  # which is public, and free
+            changes.append((f"leave out {part}", "one question fewer is answered", {"query": rest}))
+    if plan.get("by"):
+        changes.append((f"no groups by {plan['by']}", "one answer for all records together", {"by": None}))
+    double = f"{2 * float(epsilon):.6g}"
+    changes.append((f"twice the epsilon, {double}", "odds may change by the factor squared", {"epsilon": double}))
+    now = release(Question(**plan, epsilon=epsilon), data=data, dry_run=True).usable
+    levers, untried = list[Json](), list[str]()
+    for place, (what, price, change) in enumerate(changes):
+        report("lever", place, len(changes))
+        new = {name: said for name, said in {**plan, "epsilon": epsilon, **change}.items() if said is not None}
+        try:
+            then = release(Question(**new), data=data, dry_run=True).usable
+        except FuguError as error:
+            untried.append(f"{what}: {visible(str(error))}")
+            continue
+        before, after = _widest(now), _widest(then)
+        times = max((before[name] / size for name, size in after.items() if size and name in before), default=0.0)
+        levers.append({"what": what, "price": price, "plan": new, "verdict": then.verdict, "times": times})
+    levers.sort(key=lambda lever: -lever["times"])
+    return {"levers": levers, "untried": untried, "verdict": now.verdict}
+
+
+def _widest(found: Usable) -> dict[str, float]:
+    """Of each question, how far the worst of its groups is off."""
+    sizes: dict[str, float] = {}
+    for each in found.figures:
+        name = str(each.numbers.get("query", each.name)).partition(" by ")[0]
+        sizes[name] = max(each.size, sizes.get(name, 0.0))
+    return sizes
+
+
+def least(plan: Json, wanted: str) -> str:
+    """The least epsilon with which what is planned has this average error at most."""
+    asked, error = Question(**plan), options.positive("the error", wanted)
+    if asked.kind == COLUMN:
+        found = planned(scenario_of(asked, str(asked.reference)), float(error)).epsilon
+    else:
+        questions = options.questions_of(split(asked.asked), asked.by, asked.bounds, asked.step, asked.bins)
+        wanted_of = str(asked.reference), questions, asked.secret, error
+        found = least_epsilon(*wanted_of, unit=asked.unit, rows=asked.rows).epsilon
+    return f"{float(found):.9g}"
