@@ -257,6 +257,10 @@ def test_given_values_are_released_and_checked_from_outside(tmp_path, monkeypatc
     place = file_of(tmp_path, laws, RELEASED)
     with pytest.raises(UsageError, match="how many rows TABLE has"):
         run("release", "t.csv", "--scenario", place, "--no-ledger", "-o", "out.csv")
+    with pytest.raises(UsageError, match=r"--laws '\{\"well\".* --publish score --rows N --epsilon 1"):
+        run("release", "t.csv", "--scenario", place, "--no-ledger", "-o", "out.csv")
+    with pytest.raises(UsageError, match=r"2 more things: how many rows .* which column holds the values"):
+        run("release", "t.csv", "--laws", '{"a": {}}', "--epsilon", 1, "-o", "out.csv")
     given = ("release", "t.csv", "--scenario", place, "--rows", 3)
     assert "no private table was read" in run(*given, "--dry-run", "--no-ledger")
     out = run(*given, "--ledger", "l.db", "-o", "out.csv")
