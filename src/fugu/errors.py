@@ -146,6 +146,10 @@ class OutOfReach(NotProvable):
         super().__init__(message)
 
 
+class OutOfTime(NotProvable):
+    """What was given a time (`fugu.progress.within`) would take longer: nothing more is proved, nothing is refuted."""
+
+
 class CertificateError(NotProvable):
     """A certificate that is truncated, edited, of an unknown version, or does not hold."""
 

@@ -4,6 +4,7 @@ Work that a document from outside asks for can be given a time, after which it i
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from fugu.errors import NotProvable
+from fugu.errors import OutOfTime
 from fugu.visible import visible
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def reporting(reporter: Reporter) -> Iterator[None]:
 
 
 def report(what: str, done: int, total: int) -> None:
-    """Say how far `what` has come."""
+    """Say how far `what` has come; what is late ends here (`on_time`)."""
+    on_time()
     reporter = _reporter.get()
     if reporter is not None:
         reporter(what, done, total)
@@ -109,7 +111,10 @@ def in_sight(what: str) -> Iterator[None]:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Give the work inside the block this long; an earlier end that holds already stays."""
+    """Give the work inside the block this long; an earlier end that holds already stays.
+
+    What is late raises `OutOfTime`, or says so of each part that was not done: a row of `compare`, a lever of `usable`.
+    Nothing is taken for refuted that was not worked out; what is charged is drawn and written to the end."""
     now, known = time.monotonic(), _until.get()
     token = _until.set(now + seconds if known is None else min(known, now + seconds))
     try:
@@ -118,8 +123,21 @@ def within(seconds: float) -> Iterator[None]:
         _until.reset(token)
 
 
-def on_time() -> None:
-    """NotProvable if the time is over: long loops look at the clock once a turn."""
+@contextmanager
+def unhurried() -> Iterator[None]:
+    """Let the work inside the block take its time: what was charged is drawn and written to the end."""
+    token = _until.set(None)
+    try:
+        yield
+    finally:
+        _until.reset(token)
+
+
+def on_time() -> float:
+    """The seconds that are left, infinite where nobody set an end; `OutOfTime` if the time is over. Long loops look at
+    the clock once a turn, and so does whatever reports how far it is."""
     until = _until.get()
-    if until is not None and time.monotonic() > until:
-        raise NotProvable("the proof would take longer than it is given, so nothing is proved")
+    left = math.inf if until is None else until - time.monotonic()
+    if left < 0:
+        raise OutOfTime("it would take longer than it is given, so nothing is proved")
+    return left

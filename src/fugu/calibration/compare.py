@@ -56,6 +56,7 @@ from fugu.noise.kind import kind_of
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
 from fugu.numbers.exact import Real
+from fugu.progress import on_time
 from fugu.scenario.property import PropertyModel
 from fugu.scenario.scenario import Scenario
 from fugu.scenario.table import counts_of_a_table, sampled_of, with_sets
@@ -138,6 +139,7 @@ def beside(source: PairsLike, budget: Guarantee, wishes: Wishes) -> tuple[Row, .
 
 def _attempted(name: str, noise: str | None, make: Callable[[], Row]) -> Row:
     try:
+        on_time()
         row = make()
         return replace(row, method=name, noise=noise or row.noise)
     except (FuguError, *ARITHMETIC) as error:

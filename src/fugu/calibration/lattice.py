@@ -29,6 +29,7 @@ from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Kind
 from fugu.noise.laplace import Laplace
 from fugu.noise.lattice import Lattice
+from fugu.progress import on_time
 
 FINER = 16
 """A lattice is at most this part of the scale and of the spread of the values."""
@@ -355,7 +356,12 @@ def least(item: Shape, ask: Ask, kind: Kind) -> float:
 def searched(known: Leakage[Any, Any], item: Shape, ask: Ask, loss: Callable[[float], float]) -> float:
     """The least scale at which a loss meets what is asked, from where the table begins, and at most what suffices."""
     start = cache(lambda: known.start(item, ask))
-    found = least_scale(loss, ask.target, lambda: start()[0], known.resolution(ask))
+
+    def timely(steps: float) -> float:
+        on_time()
+        return loss(steps)
+
+    found = least_scale(timely, ask.target, lambda: start()[0], known.resolution(ask))
     return min(found, start()[1]) if found else 0.0
 
 

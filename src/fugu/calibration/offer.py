@@ -31,6 +31,7 @@ from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.kind import OBJECTIVES, Floats, Kind, Noise, Objective, finite_or_none
 from fugu.noise.lattice import Lattice, as_grid
 from fugu.numbers.exact import Real, number
+from fugu.progress import on_time
 from fugu.visible import Json
 
 # Methods: each finds a scale in its own way, and says on what theorem. A method is a function with `@method` in a file
@@ -103,6 +104,7 @@ class Method:
 
     def propose(self, items: Sequence[Shape], ask: Ask, kind: Kind) -> Proposal:
         """The largest scale any item needs; a remark stays only if it is true of every item."""
+        on_time()
         each = [self.find(item, ask, kind) for item in items]
         notes = {proposal.note for proposal in each}
         own = None if any(proposal.own is None for proposal in each) else max(p.own for p in each if p.own is not None)

@@ -30,6 +30,7 @@ from fugu.laws.shapes import families
 from fugu.mechanism.mechanism import Mechanism
 from fugu.noise.laplace import Laplace
 from fugu.numbers.exact import as_fraction
+from fugu.progress import report
 from fugu.scenario.scenario import Scenario
 from fugu.utility.reading import believed
 from fugu.utility.usable import COLUMN, STATISTIC, Figures, Lever, Usable, statistic
@@ -200,8 +201,9 @@ class Levers:
     def _tried(self, ways: Sequence[Way], now: float) -> tuple[tuple[Lever, ...], tuple[str, ...]]:
         found: list[Lever] = []
         untried: list[str] = []
-        for name, fits, measure in ways:
+        for place, (name, fits, measure) in enumerate(ways):
             try:
+                report("levers", place, len(ways))
                 for what, option, error, price in measure() if fits else ():
                     times = math.inf if error == 0 else now / error
                     found.append(Lever(what, option, error, times, price))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from fugu.channels.exact import lower, repaired, value
 from fugu.channels.problem import ChannelProblem, Prices, RoughChannel
 from fugu.channels.sets import Cone, LinearForm, Promises, Vector, extreme, provable
 from fugu.errors import NotProvable, OutOfReach
-from fugu.progress import report
+from fugu.progress import on_time, report
 
 if TYPE_CHECKING:
     import highspy
@@ -43,8 +44,10 @@ Columns = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 def sparse(entries: Iterable[Triplets], columns: int) -> Columns:
     """The matrix with these entries, each place at most once; zeros are left out."""
     none = np.zeros(0, dtype=np.int64)
-    parts = [tuple(np.ravel(part) for part in np.broadcast_arrays(*entry)) for entry in entries]
-    parts = [(none, none, np.zeros(0)), *parts]
+    parts: list[tuple[NDArray[Any], ...]] = [(none, none, np.zeros(0))]
+    for entry in entries:
+        on_time()
+        parts.append(tuple(np.ravel(part) for part in np.broadcast_arrays(*entry)))
     row, column, value = (np.concatenate([part[k] for part in parts]) for k in range(3))
     row, column, value = (part[value != 0] for part in (row, column, value))
     order = np.lexsort((row, column))
@@ -157,7 +160,10 @@ def run(solver: highspy.Highs) -> Solution:
     """Solve what is loaded, from the basis that it has; NotProvable if there is no optimum to be had."""
     import highspy
 
+    if (left := on_time()) < math.inf:
+        solver.setOptionValue("time_limit", solver.getRunTime() + left)
     solver.run()
+    on_time()
     status = solver.getModelStatus()
     if status != highspy.HighsModelStatus.kOptimal:
         raise NotProvable(f"the linear program was not solved: {solver.modelStatusToString(status)}")

@@ -41,6 +41,7 @@ from fugu.ledger.values import decode, encode
 from fugu.numbers.checks import is_count
 from fugu.numbers.exact import Real, as_fraction, number
 from fugu.priors.prior import Believed, skipped
+from fugu.progress import unhurried
 
 _TURNS = 4
 Released = TypeVar("Released")
@@ -210,7 +211,8 @@ class Ledger:
                 self._step("reserved")
                 if name not in self._pending:
                     try:
-                        self._pending[name] = encode(produce())
+                        with unhurried():
+                            self._pending[name] = encode(produce())
                     except Exception as error:  # noted by its type alone, for its message may hold a private value
                         with suppress(FuguError):
                             self._finish(name, FAILED, None, f"produce() raised {type(error).__name__}")

@@ -30,6 +30,7 @@ from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger.books import standing
 from fugu.ledger.keys import own_ledger, place_of
 from fugu.numbers.exact import read_number
+from fugu.progress import unhurried
 from fugu.publication.column import require_form
 from fugu.publication.drafts import Draft, drafted, holds, unfinished
 from fugu.publication.files import Beliefs, Files, Outgoing, preview, publish
@@ -176,7 +177,8 @@ class Dispatch:
         files, account = self.files, self.account
         draft = drafted(files.published, columns) if draft is None else draft
         going = replace(going, ledger=None if account is None or free else account.entry())
-        publish(files, going, draft, columns, page_after(files, account, audit, usable, remarks), rows)
+        with unhurried():
+            publish(files, going, draft, columns, page_after(files, account, audit, usable, remarks), rows)
         self.tell(label_warnings(files.published, columns))
         written = {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
         wrote = Text(f"wrote {', '.join(map(str, files.all()))}")

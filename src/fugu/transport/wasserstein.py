@@ -16,6 +16,7 @@ from fugu.laws import Discrete
 from fugu.laws.masses import Masses
 from fugu.numbers import balls
 from fugu.numbers.exact import Real, as_fraction, float_down, float_up
+from fugu.progress import on_time
 from fugu.transport.coupling import Coupling, monotone, on_line
 from fugu.transport.flows import starts
 from fugu.transport.matching import Space, bottleneck, in_plane, in_space
@@ -226,6 +227,7 @@ def _holds(groups: _Groups, epsilon: Fraction, scale: float) -> bool:
     adds at most 8 u, the weight has 3 u, the product u, the sum of k terms min(k, 128) u (long ones are summed
     pairwise), the target (9 + eps) u; the slack is twice all that. Beyond x = 700 a term is cut, so for the
     plus forms it can prove failure only; for the minus forms it is 1 either way."""
+    on_time()
     with np.errstate(over="ignore", under="ignore"):
         x = groups.distances / scale if scale else np.full(len(groups.distances), np.inf)
         terms = groups.sign * groups.weights * np.expm1(groups.sign * np.minimum(x, _LARGE))

@@ -19,6 +19,7 @@ from fugu.laws.sets.law_set import declared
 from fugu.numbers.balls import of, precision, upper
 from fugu.numbers.checks import is_share
 from fugu.numbers.exact import UNIT, Real, VectorLike, as_fraction, is_whole
+from fugu.progress import on_time
 
 _LIMIT_BITS = 96
 _UNITS_OUT = range(1, 24)
@@ -420,6 +421,7 @@ def noncrossing(ranks: NDArray[np.int64], low: Floats, high: Floats, n: int) -> 
         return 0.0, 0.0
     law, start, before, roundings = np.ones(1), 0, 0.0, 0
     for t, lowest, highest in zip([*times.tolist(), 1.0], [*least.tolist(), n], [*most.tolist(), n], strict=True):
+        on_time()
         weights, first, count = _poisson(n * (t - before))
         roundings += count + min(len(law), len(weights))
         moved = np.convolve(law, weights)

@@ -38,6 +38,7 @@ from fugu.noise.gaussian import Gaussian
 from fugu.noise.kind import Noise
 from fugu.numbers import balls
 from fugu.numbers.exact import float_up
+from fugu.progress import on_time
 from fugu.transport.coupling import monotone
 
 LEAST = 1e-15
@@ -65,6 +66,7 @@ def fast_window_delta(item: Item, noise: Noise, reach: int, epsilon: float) -> f
     noised = [np.maximum(fftconvolve(row, kernel), 0) for row in rows]
     e, worst = math.exp(min(epsilon, 700.0)), 0.0
     for i, j in (order for pair in pairs for order in (pair, pair[::-1])):
+        on_time()
         positive = float(np.maximum(noised[i] - e * noised[j], 0).sum())
         worst = max(worst, positive + balls.upper(item.slack((i, j), arb(e))))
     return min(1.0, worst) * (1 + 1e-12) + LEAST
