@@ -969,6 +969,8 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("laid_out", "any other file is the published one", "len(others) == len(named) == 1 and not named & {*handed}", "bool(others)"),
     ("load_json", "a list of millions is read", "not _OBJECT.match(text)", "False"),
     ("check_plain", "what is in a list is not looked at", "set(map(type, part)) <= _WHOLE", "True"),
+    ["itself"],
+    ("below_one", "a correlation of .9979 that is written as 1", 'x < 1 - 1e-9 and float(f"{x:.{digits}f}") == 1', "False"),
     ["calibration/test_stops.py"],
     ("progress:report", "work that reports and never ends", "on_time()", "pass"),
     ("Levers._tried", "a lever that is late takes all others with it", "(FuguError, *ARITHMETIC)", "(UsageError, *ARITHMETIC)"),
