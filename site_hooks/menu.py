@@ -10,8 +10,8 @@ from fugu.lazily import subjects
 PAPERS = ("pierquin", "ding", "bai", "yang", "chen")
 """In the order of their numbers, 000 to 004."""
 MENU: tuple[tuple[str, tuple[str | tuple[str, tuple[str, ...]], ...]], ...] = (
-    ("Start", ("index.md", "which.md", "gallery.md", "pages.md", "faq.md", "coming-from.md", "tour.md", "scope.md",
-               "guide.md")),
+    ("Start", ("index.md", "which.md", "gallery.md", "studio.md", "pages.md", "faq.md", "coming-from.md", "tour.md",
+               "scope.md", "guide.md")),
     (
         "Tutorials",
         (

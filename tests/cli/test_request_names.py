@@ -75,6 +75,9 @@ def names_of(words, monkeypatch):
         def __init__(self, place, request, *more):
             made.append(request)
 
+        def told(self):
+            return {}
+
         def knows(self, request):
             made.append(request)
             return False

@@ -107,14 +107,16 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
                   mobile=width < 700)  # fmt: skip
-        self.call("Page.navigate", url=path if isinstance(path, str) else path.as_uri())
-        self.loaded()
-
-    def loaded(self):
-        """Wait for a page that is on its way, as after a press of a button; `events` was cleared before."""
+        loader = self.call("Page.navigate", url=path if isinstance(path, str) else path.as_uri())["loaderId"]
         until = time.monotonic() + _SECONDS
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+        while not self._loaded(loader):
             self.events.append(self._next(until))
+
+    def _loaded(self, loader):
+        """Whether this very page is loaded: the one before it may have been on its way as well."""
+        begun = [n for n, event in enumerate(self.events) if event.get("method") == "Page.frameNavigated"
+                 and event["params"]["frame"].get("loaderId") == loader]  # fmt: skip
+        return begun and any(event.get("method") == "Page.loadEventFired" for event in self.events[begun[0] :])
 
     def run(self, script):
         """The value of an expression on the page."""

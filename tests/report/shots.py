@@ -88,7 +88,7 @@ def page(name: str, folder: Path) -> Path:
     return own / "out.report.html"
 
 
-def strip(browser: Browser, path: Path, target: Path) -> None:
+def strip(browser: Browser, path: Path | str, target: Path) -> None:
     """The top of a page on every device, side by side, in few colours."""
     from PIL import Image
 
@@ -110,6 +110,32 @@ def strip(browser: Browser, path: Path, target: Path) -> None:
     drawn.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(target, optimize=True)
 
 
+STUDIO = {"studio-noise": "noise", "studio-sign": "sign", "studio-check": "check"}
+"""Screens of the studio that have a picture."""
+
+
+def studio(browser: Browser, names: list[str]) -> None:
+    """Draw screens of the studio on the clinic, as far as the officer's."""
+    sys.path.append(str(ROOT / "tests" / "studio"))
+    from studios import running, state_of
+    from studios import tables as clinic
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = clinic(Path(place))
+        with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
+            browser.open(client.address)
+            found = browser.call("Network.getCookies", urls=[client.guard.origin + client.root])["cookies"]
+            client.cookie = next(f"fugu={cookie['value']}" for cookie in found if cookie["name"] == "fugu")
+            client.plan().sign().release()
+            out = folder / "out"
+            given = [(file, (out / file).read_bytes()) for file in ("release-1.certificate.json", "release-1.csv")]
+            client.upload([given[0], (given[1][0], given[1][1].replace(b"1", b"2", 1))], {"twice": "on"})
+            client.wait()
+            for name in names:
+                strip(browser, client.guard.origin + client.root + STUDIO[name], FOLDER / f"{name}.png")
+                print(f"drew docs/pictures/{name}.png")
+
+
 def main(names: list[str]) -> None:
     """Draw these kinds of page, or all; the home page of the site where `make docs` has built it."""
     if chromium() is None:
@@ -118,7 +144,10 @@ def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as place, Browser() as browser:
         folder = Path(place)
         tables(folder)
-        for name in names or (*JOBS, *(["home"] if SITE.exists() else [])):
+        wanted = names or [*STUDIO, *JOBS, *(["home"] if SITE.exists() else [])]
+        if screens := [name for name in wanted if name in STUDIO]:
+            studio(browser, screens)
+        for name in (name for name in wanted if name not in STUDIO):
             strip(browser, SITE if name == "home" else page(name, folder), FOLDER / f"{name}.png")
             print(f"drew docs/pictures/{name}.png")
 

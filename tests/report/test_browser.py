@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from browser import WHY_NOT, Browser, chromium
 from page_samples import RELEASED, SAMPLES, released
-from shots import FOLDER, JOBS, page, tables
+from shots import FOLDER, JOBS, STUDIO, page, tables
 
 from fugu.report.template import policy, sheet
 
@@ -102,8 +102,8 @@ def test_every_other_page_of_a_command_keeps_everything_in_its_cards(name, brows
 
 def test_the_documentation_shows_every_page_of_a_command():
     kept = {path.stem: path.stat().st_size for path in FOLDER.iterdir()}
-    text = (FOLDER.parent / "pages.md").read_text("utf-8")
-    assert {*kept} == {*JOBS, "home"} == {*re.findall(r"\(pictures/([\w-]+)\.png\)", text)}
+    text = "".join((FOLDER.parent / f"{name}.md").read_text("utf-8") for name in ("pages", "studio"))
+    assert {*kept} == {*JOBS, *STUDIO, "home"} == {*re.findall(r"\(pictures/([\w-]+)\.png\)", text)}
     assert sum(kept.values()) < 1_500_000
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -19,7 +20,7 @@ from studios import running, state_of, tables
 
 import fugu
 from fugu.ledger import Books, books
-from fugu.studio import app, desk, forms, work
+from fugu.studio import app, desk, forms, levers, work
 from fugu.studio.jobs import STOPPED, Child, Job
 
 
@@ -301,3 +302,42 @@ def test_forms_say_what_they_ask(tmp_path):
         assert forms.epsilon_of({**told, "place": [str(place)]}, "1") == epsilon
         moved = forms.epsilon_of({**told, "place": [str(place - 1 if place > 0 else place + 1)]}, "1")
         assert float(moved) == pytest.approx(10 ** ((place - 1 if place > 0 else place + 1) / 20), rel=0.01)
+
+
+def test_a_release_whose_studio_is_killed_comes_to_its_end(tmp_path):
+    folder = tables(tmp_path)
+    out = folder / "out"
+    out.mkdir()
+    question = fugu.Question(query="mean(chol)", protect="smoker", epsilon=1, reference=folder / "clinic_reference.csv")
+    question.save(out / "release-1.plan.toml")
+    asked = {"plan": str(out / "release-1.plan.toml"), "out": str(out / "release-1.csv"), "data": "clinic_today.csv",
+             "ledger": str(folder / "ledger.db"), "table": str(folder / "clinic_today.csv")}  # fmt: skip
+    code = (f"import os, threading\nfrom fugu.studio.jobs import Child\nchild = Child('release')\n"
+            f"threading.Timer(0.3, os.kill, (os.getpid(), 9)).start()\nchild.ask({asked!r}, 60)")  # fmt: skip
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    until = time.monotonic() + 60
+    while not (out / "release-1.csv").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert fugu.verify(str(out / "release-1.certificate.json"), published=out / "release-1.csv").holds
+    assert [state for _, state in requests_in(folder)] == ["settled"]
+
+
+def test_what_was_measured_of_another_plan_is_not_shown(tmp_path):
+    folder = tables(tmp_path)
+    plan = {
+        "reference": str(folder / "clinic_reference.csv"),
+        "query": "mean(chol); histogram(ward)",
+        "protect": "smoker",
+    }
+    answer = levers.helped({"plan": plan, "epsilon": "0.5", "data": None})
+    state = state_of(folder, plan=plan, epsilon="0.5", place=1, help=answer)
+    assert (
+        "leave out mean(chol)"
+        in desk.shown({"name": "improve", "state": state, "number": "1", "jobs": {}})["html"].lower()
+    )
+    other = {**state, "epsilon": "0.6"}
+    assert "leave out" not in desk.shown({"name": "improve", "state": other, "number": "1", "jobs": {}})["html"].lower()
+    assert (
+        desk.taken({"name": "improve", "state": other, "number": "1", "form": {"lever": ["0"]}, "jobs": {}})["status"]
+        == 400
+    )

@@ -6,9 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from fugu.cli.asking import asks
-from fugu.cli.console import err, escape
-from fugu.data.uses import describe
 from fugu.errors import MissingExtra, UsageError
 from fugu.files import file_name
 
@@ -34,15 +34,15 @@ def studio(
 
     state: dict[str, Any] = {"checks": check, "out": str(Path(out).absolute())}
     if reference is not None:
-        describe(reference)  # refused now, where it is no table
-        if table is not None and not Path(table).is_file():
-            raise UsageError(f"--table: {table!r} is not a file")
+        for name, path in (("REFERENCE", reference), ("--table", table)):
+            if path is not None and not Path(path).is_file():
+                raise UsageError(f"{name}: {path!r} is not a file")
         named = None if table is None else file_name(table)
         state |= {"reference": str(Path(reference).absolute()), "table": named, "ledger": ledger}
     private = None if table is None else str(Path(table).absolute())
 
     def said(address: str) -> None:
-        text = f"the studio is at {escape(address)}\nthe address is good once, within a minute; Ctrl-C ends the studio"
-        err.print(text, soft_wrap=True)
+        typer.echo(f"the studio is at {address}", err=True)
+        typer.echo("the address is good once, within a minute; Ctrl-C ends the studio", err=True)
 
     serve(state, private, port, not no_browser, said)

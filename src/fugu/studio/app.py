@@ -107,7 +107,7 @@ class Studio:
                 kind: {"what": job.what, "stage": job.stage, "done": job.part[0], "of": job.part[1]}
                 for kind, job in self.job.items() if job.running
             }  # fmt: skip
-            return _answered(self.desk.ask({"do": "show", **told, "jobs": jobs}, _SHOWS), name)
+            return _answered(self.desk.ask({"do": "show", **told, "jobs": jobs}, _SHOWS))
 
     async def take(self, request: Request) -> Response:
         """A form: what follows from it is done once, and then looked at."""
@@ -123,13 +123,15 @@ class Studio:
                 if kind in self.job and kind != "release":
                     self.job[kind].stop()
             return _to(name)
+        if "release" in self.job and self.job["release"].running and name not in ("ledger", "check"):
+            return _to("release")  # what is going out is not changed under way
         told = {"name": name, "form": form, "state": dict(self.state), "number": self.numbers.fresh()}
         with self._line:
             answer = self.desk.ask({"do": "take", **told}, _SHOWS)
             self.state |= answer.get("state", {})
             for kind, begun in answer.get("begin", {}).items():
                 self._begin(kind, {**begun, **({"files": files} if kind == "check" else {})})
-        return _answered(answer, name)
+        return _answered(answer)
 
     def _begin(self, kind: str, asked: Json) -> None:
         """Begin some work, unless the same kind is going on."""
@@ -163,14 +165,14 @@ def _to(name: str) -> Response:
     return RedirectResponse(name, status_code=303)
 
 
-def _answered(answer: Json, name: str) -> Response:
+def _answered(answer: Json) -> Response:
     """A page, a file or a way on; what was refused in words of the library is a sentence."""
     if "to" in answer:
         return _to(answer["to"])
     if "html" in answer:
         return Response(answer["html"], answer.get("status", 200), media_type="text/html")
     if "file" in answer:
-        headers = {"content-disposition": f'attachment; filename="{name}.zip"'}
+        headers = {"content-disposition": 'attachment; filename="release.zip"'}
         return Response(base64.b64decode(answer["file"]), media_type="application/zip", headers=headers)
     raise TurnedAway(answer.get("status", 500), str(answer.get("refused", "there is no answer")))
 

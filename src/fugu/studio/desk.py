@@ -44,7 +44,7 @@ FIRST = "0.5"
 """The epsilon that is looked at first."""
 _HERE = Path(__file__).parent
 _PLAN = re.compile(r"release-(\d{1,6})\.plan\.toml")
-_NOT_YET = "say first what to publish"
+_NOT_YET, _NO_EPSILON = "say first what to publish", "choose first how much may be learnt"
 
 
 def asked(told: Json) -> Json:
@@ -100,8 +100,8 @@ def shown(told: Json) -> Json:
         return {"to": "check"}
     if name == "zip":
         return {"file": base64.b64encode(packed(state)).decode()}
-    if _closed(state, name) and not told["jobs"]:
-        return {"to": "question" if _closed(state, name) == _NOT_YET else "sign"}
+    if why := _closed(state, name):
+        return {"to": {_NOT_YET: "question", _NO_EPSILON: "noise"}.get(why, "sign")}
     try:
         return {"html": _SCREENS[name](told), "status": told.get("status", 200)}
     except FuguError as error:
@@ -131,8 +131,8 @@ def _closed(state: Json, step: str) -> str:
     """Why a step cannot be gone to yet; "" if it can."""
     if step in ("noise", "improve", "sign") and not state.get("plan"):
         return _NOT_YET
-    if step == "sign" and not state.get("epsilon"):
-        return "choose first how much may be learnt"
+    if step in ("improve", "sign") and not state.get("epsilon"):
+        return _NO_EPSILON
     if step == "release" and not state.get("went"):
         if not state["table"]:
             return "no private table was named: start with --table"
@@ -213,7 +213,8 @@ def picture(state: Json, epsilon: str) -> Json:
     alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
     told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
     closes = str(forecast.summary.get("closes", ""))
-    return {"forecast": forecast, "odds": odds, "closes": closes, "story": told, "beside": use_figures}
+    figures = {"story": told, "beside": use_figures, "charged": _account(state) is not None and not state.get("went")}
+    return {"forecast": forecast, "odds": odds, "closes": closes, **figures}
 
 
 @lru_cache(64)
@@ -226,8 +227,9 @@ def forecast_of(plan: str, epsilon: str, table: str | None, reference: str, _: i
 def improve(told: Json) -> str:
     """What would help, measured."""
     state = told["state"]
-    facts = picture(state, state.get("epsilon") or FIRST)
-    return screen("improve", told, epsilon=state.get("epsilon") or FIRST, kind=Question(**state["plan"]).kind, **facts)
+    facts = picture(state, state["epsilon"])
+    found = _Known(_helped(state))
+    return screen("improve", told, kind=Question(**state["plan"]).kind, found=found, **facts)
 
 
 def sign(told: Json, error: str = "", form: forms.Form | None = None) -> str:
@@ -369,10 +371,16 @@ def _improved(told: Json) -> Json:
     return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": before}, "to": "noise"}
 
 
+def _helped(state: Json) -> Json:
+    """What was measured of this very plan, or why nothing was."""
+    found: Json = state.get("help") or {}
+    return found if found.get("of", [state["plan"], state["epsilon"]]) == [state["plan"], state["epsilon"]] else {}
+
+
 def _levers(state: Json) -> list[Json]:
     """What may be used: the levers of a column, or what was measured of statistics."""
     if Question(**state["plan"]).kind == STATISTICS:
-        return list((state.get("help") or {}).get("levers", ()))
+        return list(_helped(state).get("levers", ()))
     found = picture(state, state["epsilon"])["forecast"].usable.levers
     return [{"plan": forms.use(state["plan"], lever.option)} for lever in found]
 

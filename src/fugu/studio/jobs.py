@@ -34,6 +34,7 @@ class Child:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "fugu.studio.work", self.kind],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the studio: a release that has begun comes to its end
             )  # fmt: skip
         return self._process
 

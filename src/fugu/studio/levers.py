@@ -46,7 +46,7 @@ def helped(told: Json) -> Json:
         times = max((before[name] / size for name, size in after.items() if size and name in before), default=0.0)
         levers.append({"what": what, "price": price, "plan": new, "verdict": then.verdict, "times": times})
     levers.sort(key=lambda lever: -lever["times"])
-    return {"levers": levers, "untried": untried, "verdict": now.verdict}
+    return {"levers": levers, "untried": untried, "of": [plan, epsilon]}
 
 
 def _widest(found: Usable) -> dict[str, float]:

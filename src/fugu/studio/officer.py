@@ -64,7 +64,7 @@ def _examined(folder: Path, name: str, others: list[str], notes: list[str], aske
     stage("making the report")
     return {
         "holds": verdict.holds, "fails": any(outcome == "fails" for _, outcome, _ in verdict.checks),
-        "reason": verdict.reason, "checks": [*verdict.checks, *attack],
+        "reason": verdict.reason, "checks": sorted([*verdict.checks, *attack], key=lambda line: line[1] != "fails"),
         "promise": promise_lines(found.document) if verdict.holds else [],
         "page": main_of(_report(found, paths.get("signer"))) if verdict.holds else "",
     }  # fmt: skip

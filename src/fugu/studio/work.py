@@ -46,7 +46,8 @@ def main(kind: str) -> None:
     if kind == "check":
         limit()
     for line in sys.stdin.buffer:
-        tell(out, {"answer": answered(function, json.loads(line), out)})
+        with suppress(BrokenPipeError):
+            tell(out, {"answer": answered(function, json.loads(line), out)})
 
 
 def limit() -> None:
@@ -84,7 +85,8 @@ def answered(function: Callable[[Json], Json], asked: Json, out: BinaryIO) -> Js
     def heard(what: str, done: int, total: int) -> None:
         if time.monotonic() - last[0] > _OFTEN:
             last[0] = time.monotonic()
-            tell(out, {"progress": [visible(what), done, total]})
+            with suppress(OSError):  # nobody listens any more, and a release comes to its end nevertheless
+                tell(out, {"progress": [visible(what), done, total]})
 
     try:
         with reporting(heard), in_python():

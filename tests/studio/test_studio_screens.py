@@ -4,14 +4,18 @@ into a table acts; and what only a browser shows of who gets the cookie, and of 
 from __future__ import annotations
 
 import http.server
+import os
 import sys
 import threading
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from studios import running, state_of, tables
+
+import fugu
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "report"))
 from browser import WHY_NOT, Browser, chromium
@@ -65,7 +69,7 @@ def faults(browser, client, name, device, script=""):
     own = {client.guard.origin + client.root + file for file in (name, "studio.css", "studio.js", "icon.svg")}
     found = [*browser.run(MEASURE), *browser.run(NAMED)]
     found += [f"asks for {address}" for address in browser.requests if address not in own]
-    if script and device in ("wide", "dark phone"):
+    if script:
         browser.run(script)
         found += browser.run(AXE)
     return found + [f"complains: {text}" for text in browser.complaints]
@@ -89,12 +93,13 @@ def test_every_screen_holds_up_on_every_device(browser, way):
 
     def look(*names):
         for name in names:
-            for device in DEVICES:
+            for device in DEVICES if os.environ.get("FUGU_AT_LENGTH") else ("wide", "dark phone"):
                 if found := faults(browser, client, name, device, script):
                     wrong[name, device] = found
 
     look("tables", "check")
     client.post("question", {"kind": "column", "protect": "4", "publish": "5", "rows": ""})
+    client.post("noise", {"epsilon": "0.5"})
     look("noise", "improve")
     client.plan("877")
     look("question", "noise")
@@ -129,6 +134,96 @@ def test_the_slider_moves_the_picture_and_keys_move_the_slider(browser, way):
         time.sleep(0.05)
     assert float(browser.run("document.getElementById('place').value")) == float(before) + 1
     assert browser.run("document.activeElement.id") == "place"  # what moves takes no focus away
+
+
+class Keys:
+    """Somebody with a keyboard and nothing else."""
+
+    def __init__(self, browser):
+        self.browser = browser
+
+    def press(self, key, code=0, text=""):
+        for kind in ("keyDown", "keyUp"):
+            said = {"text": text} if text and kind == "keyDown" else {}
+            self.browser.call(
+                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **said
+            )
+
+    def reach(self, where):
+        """Go there with the Tab key; what has the focus can be seen to have it."""
+        for _ in range(90):
+            self.press("Tab", 9)
+            if self.browser.run(f"document.activeElement.matches({where!r})"):
+                seen = "getComputedStyle(document.activeElement).outlineStyle"
+                assert self.browser.run(seen) != "none", where
+                return self
+        raise AssertionError(f"{where} is not reached")
+
+    def type(self, text):
+        for letter in text:
+            self.press(letter, 0, letter)
+
+    def space(self):
+        self.press(" ", 32, " ")
+
+    def enter(self, leads):
+        """Press Enter, and wait for the next screen, whose heading, or a refusal, has the focus."""
+        self.browser.events.clear()
+        self.press("Enter", 13, "\r")
+        until = time.monotonic() + 60
+        focus = "document.readyState === 'complete' && document.activeElement?.tagName === 'H1'"
+        while not self.browser.run(f"location.pathname.endsWith({leads!r}) && {focus}"):
+            assert time.monotonic() < until, leads
+            time.sleep(0.05)
+
+
+def test_the_whole_way_by_keyboard(browser, tmp_path):
+    folder = tables(tmp_path)
+    with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
+        entered(browser, client)
+        keys = Keys(browser)
+        keys.reach("#rows").type("900")
+        keys.reach("button.main").enter("question")
+        keys.reach("#protect").type("smoker")
+        keys.reach("#unit").type("patient")
+        keys.reach("[name=mean][value='5']").space()
+        keys.reach("#by").type("sex")
+        keys.reach("button.main").enter("noise")
+        keys.reach("#place").press("ArrowRight", 39)
+        keys.reach("button.main").enter("improve")
+        keys.reach("a.button.main").enter("sign")
+        for tick in range(browser.run("document.getElementsByName('assumed').length")):
+            keys.reach(f"#assumed{tick}").space()
+        keys.reach("#person").type("Ada")
+        keys.reach("#role").type("steward")
+        keys.reach("#answer").space()
+        keys.reach("button.main").enter("release")
+        keys.reach("button.main").enter("release")
+        client.wait()
+        until = time.monotonic() + 30
+        while browser.run("document.querySelector('h1')?.textContent") != "Released" and time.monotonic() < until:
+            time.sleep(0.1)  # the page looks for itself
+        assert time.monotonic() < until and browser.complaints == []
+    assert (folder / "out" / "release-1.csv").read_text().count("mean(chol)") == 2
+
+
+def test_an_officer_finds_an_edited_file_in_the_browser(browser, tmp_path):
+    folder = tables(tmp_path)
+    plan = fugu.Question(query="mean(chol)", protect="smoker", epsilon=1, reference=folder / "clinic_reference.csv")
+    fugu.release(plan, folder / "clinic_today.csv", folder / "out.csv", ledger=False)
+    (folder / "out.csv").write_text((folder / "out.csv").read_text().replace("1", "2", 1))
+    with running({"checks": True, "out": str(folder)}, None) as client:
+        entered(browser, client)
+        root = browser.call("DOM.getDocument")["root"]["nodeId"]
+        node = browser.call("DOM.querySelector", nodeId=root, selector="#files")["nodeId"]
+        files = [str(folder / name) for name in ("out.csv", "out.certificate.json")]
+        browser.call("DOM.setFileInputFiles", nodeId=node, files=files)
+        browser.run("document.querySelector('form button.main').click()")
+        until = time.monotonic() + 60
+        while "does not hold" not in (browser.run("document.body?.innerText") or "") and time.monotonic() < until:
+            time.sleep(0.1)
+        first = browser.run("[...document.querySelector('tbody tr').cells].map(cell => cell.textContent.trim())")[:2]
+        assert first == ["published out.csv", "fails"] and browser.complaints == []
 
 
 def test_a_service_on_another_port_gets_no_cookie(browser, way):
@@ -171,8 +266,12 @@ def test_what_the_owner_saw_is_not_kept_by_the_browser(browser, way):
         time.sleep(0.1)
     browser.run("new Promise(done => document.readyState === 'complete' ? done() : onload = done)")
     assert SEEN not in browser.run("document.body.innerText")
-    kept = [path for path in Path(browser.folder.name).rglob("*") if path.is_file()]
-    assert kept and not [path for path in kept if SEEN.encode() in path.read_bytes()]
+    looked = 0
+    for path in Path(browser.folder.name).rglob("*"):
+        with suppress(OSError):  # it comes and goes
+            assert SEEN.encode() not in path.read_bytes()
+            looked += 1
+    assert looked > 10
 
 
 def test_nothing_that_stands_in_a_table_acts(browser, tmp_path):
