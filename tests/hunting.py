@@ -217,10 +217,11 @@ def _property(module: Any, owner: type | None, name: str, test: Any) -> Search:
 
 
 def look_in(folder: Path) -> None:
-    """Walk this folder instead of the one that holds this file."""
+    """Walk this folder instead of the one that holds this file, and those of the sister packages."""
     global TESTS
-    TESTS = folder.resolve()
-    SISTERS.clear()
+    if folder.resolve() != TESTS:
+        TESTS = folder.resolve()
+        SISTERS.clear()
 
 
 def _place(file: Path) -> str:

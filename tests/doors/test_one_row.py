@@ -401,10 +401,15 @@ def test_one_row_of_a_file_or_of_parts(publish, laid, kind, out, tmp_path, fixed
     assert met > 6
 
 
-def test_one_row_of_a_release_from_python(tmp_path, fixed):
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_one_row_of_a_release_from_python(by_hand, tmp_path, fixed):
     """What a call gives back beside the column: the same files, notes, JSON and words, whatever one record holds."""
     as_csv(REFERENCE, tmp_path).rename(tmp_path / "ref.csv")
-    plan = fugu.Question(publish="v", protect="s", epsilon=1, reference=tmp_path / "ref.csv", allow_no_noise=True)
+    (tmp_path / "v.toml").write_text('[schema.columns.v]\nkind = "number"\nbounds = [0, 9]\n')
+    laws = {s: {"kind": "normal", "mean": mean, "std": 1} for s, mean in (("a", 2), ("b", 5))}
+    beliefs = {"laws": laws, "schema": tmp_path / "v.toml", "rows": len(TODAY["v"]), "delta": 0.01} if by_hand else {
+        "protect": "s", "reference": tmp_path / "ref.csv"}  # fmt: skip
+    plan = fugu.Question(publish="v", epsilon=1, allow_no_noise=True, **beliefs)
     found = []
     for cell in (TODAY["v"][ROW], "V27.0", "", "inf", '"', "a\nb", b"\xff\xfe", "9" * 400):
         fixed()

@@ -17,6 +17,7 @@ from fugu.data import Table
 from fugu.data.private import Private, open_private
 from fugu.data.secrets import read_protect
 from fugu.errors import FuguError, UsageError
+from fugu.noise.lattice import Lattice
 from fugu.queries import groups
 from fugu.queries.answer import Contributions, counted, totals
 from fugu.queries.features import CellAxis, Coded, Is, Placed, SquaredFeature
@@ -145,6 +146,9 @@ def test_the_numbers_stand_in_the_order_of_the_groups():
     assert counted(asked, private, grouping).tolist() == [[2], [10]]
     with pytest.raises(UsageError, match="wider step"):
         counted(asked, replace(private, apart=2**60), grouping)  # as public as the bounds are
+    reach = Lattice(Fraction(1)).within(np.array([np.inf]))[0]  # from here on a lattice moves totals before the noise
+    with pytest.raises(UsageError, match="wider step"):
+        counted(asked, replace(private, apart=int(reach)), grouping)
     assert totals(asked, SCHEMA, private.table, np.array([1, 0, 1]), 2).tolist() == [[2], [10]]
 
 

@@ -154,10 +154,10 @@ def test_distributions_are_those_of_python(tmp_path):
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    ('a = {kind="normal", mean=0}', "[laws.a] is a law of kind 'normal' and has no std"),
-    ('a = {mean=0, std=1}', "[laws.a] has no kind"),
+    ('a = {kind="normal", mean=0}', "[laws.a] is of kind 'normal' and has no std"),
+    ('a = {mean=0, std=1}', "[laws.a] must be a table with a kind"),
     ('a = {kind="norml", mean=0, std=1}', "did you mean 'normal'"),
-    ('a = {kind=3}', "no kind of law in [laws.a]"),
+    ('a = {kind=3}', "no kind in [laws.a]"),
     ('a = {kind="normal", mean=0, sd=1}', "key in [laws.a] (normal) called 'sd'"),
     ('a = {kind="normal", mean=nan, std=1}', "[laws.a]: mean: not a number, or not a finite one"),
     ('a = {kind="normal", mean=1e400, std=1}', "[laws.a]: mean"),
@@ -184,7 +184,7 @@ def test_distributions_are_those_of_python(tmp_path):
     ('a = {kind="normal-vector", mean=[0, 0], cov=[[1, 2], [2, 1]]}', "not positive semidefinite"),
     ('a = {kind="normal-vector", mean=0, cov=1}', "[laws.a]: mean must be a list"),
     ('a = {kind="sum", of=[]}', "[laws.a]: a sum needs at least one law"),
-    ('a = {kind="sum", of=[{kind="normal", mean=0, std=1}]}', "[laws.a]: no kind of law in of, part 1 called 'normal'"),
+    ('a = {kind="sum", of=[{kind="normal", mean=0, std=1}]}', "[laws.a]: no kind in of, part 1 called 'normal'"),
     ('a = {kind="sum", of=[{kind="discrete", values=[0], users=0}]}', "part 1: users must be a whole number"),
     ('a = {kind="sum", of=[3]}', "of, part 1 must be a table with a kind"),
     ('a = {kind="shift", by=inf}', "[laws.a]: by"),
@@ -257,6 +257,10 @@ def test_given_values_are_released_and_checked_from_outside(tmp_path, monkeypatc
     place = file_of(tmp_path, laws, RELEASED)
     with pytest.raises(UsageError, match="how many rows TABLE has"):
         run("release", "t.csv", "--scenario", place, "--no-ledger", "-o", "out.csv")
+    with pytest.raises(UsageError, match=r"--laws '\{\"well\".* --publish score --rows N --epsilon 1"):
+        run("release", "t.csv", "--scenario", place, "--no-ledger", "-o", "out.csv")
+    with pytest.raises(UsageError, match=r"2 more things: how many rows .* which column holds the values"):
+        run("release", "t.csv", "--laws", '{"a": {}}', "--epsilon", 1, "-o", "out.csv")
     given = ("release", "t.csv", "--scenario", place, "--rows", 3)
     assert "no private table was read" in run(*given, "--dry-run", "--no-ledger")
     out = run(*given, "--ledger", "l.db", "-o", "out.csv")

@@ -74,6 +74,18 @@ def test_a_mean_that_rounding_moves_says_so(tmp_path):
     assert figures.relative * abs(figures.value) == pytest.approx(figures.half + abs(within))
 
 
+def test_an_answer_in_python_says_it_too_and_never_of_a_private_reference():
+    """The interval is about the noise: steps of 5,000 move the mean far out of it, and the note says so."""
+    asked = {"query": "mean(balance)", "protect": "sex", "budget": fugu.Pure(1), "bounds": (0, 75000), "step": 5000}
+    found = fugu.answer(TODAY, reference=REFERENCE, allow_no_noise=True, **asked)
+    (cell,) = found.cells
+    assert not cell.low <= np.clip(TODAY["balance"], 0, 75000).mean() <= cell.high
+    assert "moves the mean of the reference by" in found.note and "do not hold that" in found.note
+    own = fugu.answer(TODAY, reference=TODAY, allow_no_noise=True, public_prior=True, **asked)
+    assert "moves" not in own.note
+    assert "moves" not in fugu.answer(TODAY, reference=REFERENCE, allow_no_noise=True, **asked | {"step": 25}).note
+
+
 def test_steps_of_ordinary_columns_stay():
     table = fugu.Schema({}).open({"chol": [110 + (37 * k) % 190 for k in range(500)]})
     reading = fugu.Schema.from_table(table, ["chol"])

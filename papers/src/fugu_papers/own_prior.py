@@ -3,16 +3,16 @@ worth: the influence of entries, and what privacy for each entry amounts to unde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import fugu
-from fugu.errors import FuguError, UnknownName, UsageError
+from fugu.errors import FuguError, UsageError
 from fugu.guarantee.composition import promise
 from fugu.numbers.exact import Real
 from fugu.priors.network import contacts, household
-from fugu.scenario.by_hand import plain_numbers
+from fugu.scenario.by_hand import Kinds, made_of
 from fugu_papers.measure import Measured, tried
 
 _NAMES = ("initial", "states", "protect", "met", "tables", "parents")
@@ -28,7 +28,7 @@ def _household(size: int, prior: Real, transmission: Real) -> Any:
     return household(size, float(prior), float(transmission))
 
 
-KINDS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]]] = {
+KINDS: Kinds = {
     "chain": (fugu.MarkovChain, ("transition", "length"), ("initial", "states")),
     "network": (fugu.BayesianNetwork, ("tables",), ("parents",)),
     "contacts": (_contacts, ("met", "prior", "transmission"), ()),
@@ -36,7 +36,7 @@ KINDS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...], tuple[str, ...]]]
     "field": (fugu.GaussianField, ("covariance", "width"), ()),
     "hidden": (fugu.HiddenMarkov, ("transition", "emission", "length"), ("initial", "protect")),
 }
-"""What makes the prior, the keys that it needs, and those that it may have."""
+"""The kinds of priors."""
 
 
 def prior_of(told: object) -> Any:
@@ -45,25 +45,12 @@ def prior_of(told: object) -> Any:
     >>> prior_of({"kind": "chain", "transition": [[0.9, 0.1], [0.2, 0.8]], "length": 5}).length
     5
     """
-    if not isinstance(told, Mapping) or "kind" not in told:
-        raise UsageError(f"[prior] must be a table with a kind: {', '.join(KINDS)}")
-    if told["kind"] not in KINDS:
-        raise UnknownName("kind of [prior] called", str(told["kind"]), tuple(KINDS))
-    makes, needs, may = KINDS[told["kind"]]
-    given = {key: value for key, value in told.items() if key != "kind"}
-    for key in given:
-        if key not in (*needs, *may):
-            raise UnknownName(f"key in [prior] ({told['kind']}) called", key, (*needs, *may))
-    for key in needs:
-        if key not in given:
-            raise UsageError(f"[prior] is of kind {told['kind']!r} and has no {key}; it needs {', '.join(needs)}")
-    read = {key: x if key in _NAMES else plain_numbers(x, f"[prior]: {key}") for key, x in given.items()}
     try:
-        return makes(**read)
-    except FuguError as error:
-        raise UsageError(f"[prior]: {error}") from None
+        return made_of(told, "[prior]", KINDS, _NAMES)
+    except FuguError:
+        raise
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError):
-        raise UsageError(f"[prior] of kind {told['kind']!r}: a key does not hold what it needs, see the page") from None
+        raise UsageError("[prior]: a key does not hold what it needs, see the page of `fugu measure`") from None
 
 
 _MOST_POINTS = 8

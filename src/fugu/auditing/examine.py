@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fugu.auditing import PathLike
-from fugu.auditing.beside import Exhibit, check_data, find, private_part, published_checks, reference_checks
+from fugu.auditing.beside import Exhibit, check_data, find, laid_out, private_part, published_checks, reference_checks
 from fugu.auditing.books import ledger_checks, request_of
 from fugu.auditing.signature import signature_checks
 from fugu.data import csv_text, read_table
@@ -38,7 +38,7 @@ from fugu_verify import BadCertificate, prove_again
 
 
 def examine(
-    source: Source,
+    source: Source | Mapping[str, bytes],
     *,
     published: PathLike | None = None,
     reference: PathLike | None = None,
@@ -50,11 +50,24 @@ def examine(
 ) -> Verdict:
     """Check a release from outside: as `fugu.verify`, with whatever lies beside the document though nothing is given.
 
-    Parameters: `source`: what `fugu.verify` takes; `published`, `reference`, `ledger`, `data`, `private`, `signer`,
-    `twice`: as there.
+    Parameters:
+
+    - `source`: what `fugu.verify` takes; or files as they were handed over, {name: bytes}: the certificate, and perhaps
+      the published file and the reference, which are told apart by what the certificate says.
+    - `published`, `reference`, `ledger`, `data`, `private`, `signer`, `twice`: as there.
 
     Returns a `Verdict` with one line for each check. Raises `CertificateError` or `UsageError` where there is no whole
     document to begin with."""
+    if isinstance(source, Mapping):
+        with laid_out(source) as (folder, other, known):
+            more: dict[str, Any] = {
+                "ledger": ledger,
+                "data": data,
+                "private": private,
+                "signer": signer,
+                "twice": twice,
+            }
+            return examine(folder, published=published or other, reference=reference or known, **more)
     found = find(source)
     opened = private_part(found, private)
     release = found.release

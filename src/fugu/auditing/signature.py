@@ -89,6 +89,11 @@ def signed_by(found: Exhibit, signers: str | os.PathLike[str]) -> str:
         raise CertificateError(f"nobody signed it: there is no {signature.name}")
     if which(_TOOL) is None:
         raise NotChecked(_MISSING)
+    if Path(signers).read_bytes().startswith((b"ssh-", b"ecdsa-", b"sk-")):
+        raise UsageError(
+            f"{Path(signers).name!r} is a key, not a list of who may sign: that has a line for each of them, with the "
+            "name before the key"
+        )
     beside, allowed = ("-s", str(signature.absolute())), ("-f", str(Path(signers).absolute()))
     told = _asked("find-principals", *beside, *allowed).splitlines()
     if not told:

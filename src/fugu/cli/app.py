@@ -135,9 +135,26 @@ class Later(TyperCommand):
         try:
             return self.real.make_context(info_name, args, parent, **extra)
         except Exception as error:
-            if said := self.elsewhere.get(str(getattr(error, "option_name", ""))):
+            said = self.elsewhere.get(str(getattr(error, "option_name", ""))) or _asked_for(error, self.example)
+            if said:
                 raise UsageError(said) from None
             raise
+
+
+_CONTINUED = "\\\n   "
+
+
+def _asked_for(error: Exception, example: str) -> str:
+    """What the parser of options refuses, in the words of the options."""
+    param, text = getattr(error, "param", None), str(getattr(error, "message", ""))
+    if type(error).__name__ == "MissingParameter" and param is not None:
+        flag = param.opts[0] if _is_option(param) else str(param.metavar or param.name).upper()
+        return f"{flag} is missing: {param.help or 'see --help'} Example: {example.strip().replace(_CONTINUED, '')}"
+    if "unable to parse string as a number" in text:
+        return f"{getattr(param, 'opts', ('it',))[0]} takes a number"
+    if "unexpected extra argument" in text:
+        return f"{text}; what has several parts is one word, such as --bounds 0,100 or --query 'mean(x) by y'"
+    return ""
 
 
 app = typer.Typer(

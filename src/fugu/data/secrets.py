@@ -243,7 +243,7 @@ def rule_of(name: str, known: Field, counted: bool = True) -> str | None:
     if known.missing is None and known.typical is None:
         source = "the category for all others" if known.unordered else "the middle of its domain"
     instead = f"{_said(known, known.replacement)}, {source}"
-    none = ", and in counts as none of the named values" if counted and known.missing is None else ""
+    none = "; where a named value is counted it is not one" if counted and known.missing is None else ""
     if known.numeric:
         drops = "; a number beyond the bounds counts as missing" if known.drops_outside and known.bounds else ""
         return f"a missing or unreadable cell of {name!r} counts as {instead}{none}{drops}"

@@ -29,6 +29,9 @@ MOST_BYTES = 16 * 1024**2
 _MOST_DEEP = 24
 """Lists and objects within each other; a certificate has nine."""
 _MOST_SAID = 400
+_OBJECT = re.compile(rb"\s*\{")
+_WHOLE = {int, bool, type(None)}
+"""What there may be millions of, and is what it should be."""
 _UNREADABLE = (FuguError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError,
                RecursionError, MemoryError)  # fmt: skip
 
@@ -112,12 +115,15 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     except (OSError, ValueError):
         raise CertificateError(f"the file {source.name!r} cannot be read; check its permissions") from None
     try:
+        if not _OBJECT.match(text):
+            raise ValueError("no object, and perhaps a list of millions")
         found = json.loads(text.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse)
     except CertificateError:
         raise
     except (ValueError, RecursionError, MemoryError) as error:
         raise CertificateError(
-            f"{source.name!r} is not a certificate (a whole JSON document, OUT.certificate.json); it may be cut off"
+            f"{source.name!r} is not a certificate (a whole JSON document, OUT.certificate.json)"
+            + ("; it may be cut off" if source.suffix == ".json" else ": give that of this file")
         ) from error
     check_plain(found)
     return found
@@ -137,7 +143,7 @@ def check_plain(content: Any) -> None:
                 _check_text("".join(part))
                 inner += part.values()
             elif type(part) in (list, FrozenList):
-                inner += part
+                inner += [] if set(map(type, part)) <= _WHOLE else part
             elif type(part) is str:
                 _check_text(part)
             elif type(part) is float and not math.isfinite(part):

@@ -29,7 +29,7 @@ from fugu.numbers.exact import Real
 from fugu.publication.drafts import Content, Draft, drafted_for, holds, kept_for
 from fugu.publication.files import Files
 from fugu.queries.answer import Answer
-from fugu.queries.features import Placed
+from fugu.queries.features import Placed, coarse_said
 from fugu.queries.kinds import Cell
 from fugu.queries.law_price import LawPrice
 from fugu.queries.statistic import StatisticQuestion
@@ -306,10 +306,14 @@ def answer(
 
     what = (str(noised.question), Charge.of_groups(budget, by, noised.certificates))
     drawn = draw() if books is None else _charged(books, *what, budget, unit, noised.opened, draw)
-    cells, note = tuple(Cell(*cell) for cell in drawn), UNCHARGED if books is None else ""
+    cells, said = tuple(Cell(*cell) for cell in drawn), () if books is not None else (UNCHARGED,)
+    if not public_prior and bins is None:  # what rounding moves beside the intervals, on the public reference
+        said = (*said, *coarse_said(str(noised.question), feature, price.reading, price.known))
     axes = tuple((axis.column, axis.names) for axis in feature.axes) if isinstance(feature, Placed) else ()
     came = FrameKind.of(table)
-    return Answer(noised.question, cells, noised.mechanisms, price.recipe(sizes), axes=axes, came=came, note=note)
+    return Answer(
+        noised.question, cells, noised.mechanisms, price.recipe(sizes), axes=axes, came=came, note="; ".join(said)
+    )
 
 
 def _charged(

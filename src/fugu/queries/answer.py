@@ -23,6 +23,7 @@ from fugu.guarantee import Pure
 from fugu.guarantee.composition import UNCHARGED, both, quote
 from fugu.mechanism import Mechanism
 from fugu.noise.bits import OS, BitSource
+from fugu.noise.lattice import MAX_INDEX
 from fugu.numbers.checks import is_count
 from fugu.queries.features import Codes, Feature
 from fugu.queries.groups import Grouping
@@ -324,7 +325,7 @@ class Contributions:
 def counted(asked: PricedQuestion, private: Private, grouping: Grouping) -> Codes:
     """The numbers before noise of each group, of an open table: they are for `draw`, and nothing else looks at them."""
     assert grouping.at is not None  # the private table was looked at
-    if float(len(private)) * max(feature.top for feature in asked.features) >= _WHOLE:  # both are public
+    if len(private) * max(feature.top for feature in asked.features) > MAX_INDEX // 2:  # both are public
         raise UsageError("sums of so many rows may be beyond the numbers that noise is added to; give a wider step")
     tally = Contributions(tuple(asked.features), asked.facts.summed, grouping.by, grouping.field)
     numbers = np.zeros((len(grouping.names), _width(asked.features, asked.facts.summed)), dtype=np.int64)

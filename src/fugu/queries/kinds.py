@@ -73,7 +73,8 @@ class Options:
 
 @dataclass(frozen=True)
 class Cell:
-    """One released number: its group, its value, and an interval for it that holds with 95 %."""
+    """One released number: its group, its value, and an interval that holds what it was before noise, with 95 %: of
+    numbers that were clipped to the bounds and rounded to the step."""
 
     group: str
     cell: str
@@ -116,8 +117,12 @@ class StatisticKind(ABC):
 
     def cells(self, asked: NoisedQuestion, group: str, drawn: Sequence[int], rows: int) -> list[Cell]:
         """What goes out of a group, from what was drawn for it and its public number of rows."""
-        first, rate = asked.features[0], asked.rates[group][0]
-        return feature_cells(first, group, drawn, rows, self.divided, half_width(rate), float(first.step) / float(rate))
+        first, scale = asked.features[0], float(asked.features[0].step) / float(asked.rates[group][0])
+        return feature_cells(first, group, drawn, rows, self.divided, self.half(asked, group), scale)
+
+    def half(self, asked: NoisedQuestion, group: str) -> float:
+        """h such that the noise of a number that goes out is within h of its steps with 95 %."""
+        return half_width(asked.rates[group][0])
 
     def utilities(self, asked: NoisedQuestion, counts: NDArray[np.int64]) -> list[Fraction]:
         """What a choice is made by, from the counts of all cells; one record moves each by at most 1."""
@@ -232,6 +237,10 @@ class Top(StatisticKind):
             return [Cell(group, labels[drawn[0]], math.nan, math.nan, math.nan, scale)]
         cells = super().cells(asked, group, drawn, rows)[: len(labels)]
         return sorted(cells, key=lambda cell: -cell.value)[: int(asked.at or 1)]
+
+    def half(self, asked: NoisedQuestion, group: str) -> float:
+        """Of all counts at once: those with the largest noise are the first to be among the largest."""
+        return half_width(asked.rates[group][0], LEVEL ** (1 / len(self.labels(asked))))
 
     def utilities(self, asked: NoisedQuestion, counts: NDArray[np.int64]) -> list[Fraction]:
         return [Fraction(int(count)) for count in counts[: len(self.labels(asked))]]
@@ -366,7 +375,7 @@ def increasing(numbers: Sequence[float], name: str, most: int) -> tuple[float, .
     except (TypeError, ValueError):
         raise UsageError(f"{name} must be a list of finite numbers") from None
     if not 2 <= len(listed) <= most or any(not a < b for a, b in pairwise(listed)):
-        raise UsageError(f"{name} must be 2 to {most} increasing numbers")
+        raise UsageError(f"{name} must be 2 to {most} increasing numbers, the edges: 0, 50, 100")
     return tuple(np.asarray(listed).tolist())
 
 

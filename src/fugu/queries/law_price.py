@@ -144,7 +144,8 @@ class LawPrice:
         """What this reference makes of the question; the parameters are those of `fugu.answer`."""
         if not is_guarantee(budget) or budget.renyi:
             found = type(budget).__name__
-            raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {found}; convert with to_approx")
+            instead = "convert with to_approx" if is_guarantee(budget) else "write fugu.Pure(0.5) for epsilon 0.5"
+            raise BadBudget(f"a query takes fugu.Pure or fugu.Approx, got {found}; {instead}")
         require_column(by=by, unit=unit)
         question = query if isinstance(query, StatisticQuestion) else StatisticQuestion.of_total(query)
         if bins is not None and (isinstance(bins, Mapping) or len(question.columns) > 1):

@@ -55,7 +55,9 @@ def _missing(question: Question, delivery: Delivery) -> Iterator[tuple[str, str]
             "what is secret (--protect COLUMN)",
             ("say what is secret: --protect COLUMN; or give --order and --state for sequences"),
         )
-    if kind == COLUMN and question.publish is None:
+    if by_hand and question.publish is None:
+        yield "which column holds the values (--publish COLUMN)", "say which column holds the values: --publish COLUMN"
+    elif kind == COLUMN and question.publish is None:
         yield (
             "what to publish (--query 'count, mean(COLUMN)', or --publish COLUMN)",
             ("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two"),
@@ -70,6 +72,10 @@ def _missing(question: Question, delivery: Delivery) -> Iterator[tuple[str, str]
             "where it goes (-o OUT.csv)",
             ("say where the release goes: -o OUT.csv; only --dry-run, which writes nothing, goes without it"),
         )
+
+
+_SHORT = 200
+"""Laws of so many characters are part of an example."""
 
 
 def statistics_of(seen: Description, protect: tuple[str, ...]) -> str:
@@ -91,12 +97,15 @@ def _example(question: Question, delivery: Delivery) -> tuple[dict[str, str], st
             protect = question.protect or next(iter(suggested(seen, question.publish)["protect"]), "COLUMN")
             asked = statistics_of(seen, (protect,))
     told = {"public_prior": ""} if question.public_prior else {"reference": question.reference or "REFERENCE.csv"}
-    if question.kind in (COLUMN, STATISTICS):
+    if question.laws is not None:
+        laws = question.laws if len(question.laws) < _SHORT else "LAWS"
+        told = {"laws": laws, "publish": "COLUMN", "rows": str(question.rows or "N")}
+    elif question.kind in (COLUMN, STATISTICS):
         told["protect"] = protect
     for name in ("publish", "query", "order", "state", "by", "hide", "statistics", "size", "bounds", "unit"):
         if question.given(name):
             told[name] = str(getattr(question, name))
-    if question.kind == COLUMN and question.publish is None:
+    if question.kind == COLUMN and question.publish is None and question.laws is None:
         told["query"] = asked
     return {**told, "epsilon": question.epsilon or "1"}, question.table or "TABLE.csv", delivery.output or "OUT.csv"
 

@@ -29,7 +29,7 @@ from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger.books import standing
 from fugu.ledger.keys import own_ledger, place_of
-from fugu.numbers.exact import read_number
+from fugu.numbers.exact import as_fraction, read_number
 from fugu.progress import unhurried
 from fugu.publication.column import require_form
 from fugu.publication.drafts import Draft, drafted, holds, unfinished
@@ -164,6 +164,12 @@ class Dispatch:
         ):
             raise UsageError(
                 "this release went out before, with another sign-off or none; what went out stays as it is"
+            )
+        caps = {read_number(one.body["cap"]) for one in known.certificates.values() if "cap" in one.body}
+        if self.question.cap is not None and caps - {as_fraction(options.positive("--cap", self.question.cap))}:
+            raise UsageError(
+                f"this release went out before, with a cap of {float(max(caps)):g}: what went out stays as it is, so "
+                "leave --cap out, or ask something else"
             )
         return known
 

@@ -163,8 +163,10 @@ class ScenarioFile:
         except OSError:
             raise UsageError(f"no scenario file {place.name!r} can be read; fugu init writes one") from None
         except (ValueError, RecursionError) as error:
-            why = str(error).splitlines()[0][:100]
-            raise UsageError(f"{place.name!r} is not TOML: {why}; fugu init writes a file to start from") from None
+            why = f"is not TOML: {str(error).splitlines()[0][:100]}; fugu init writes a file to start from"
+            table = place.suffix.lower() in (".csv", ".tsv", ".parquet", ".gz", ".xlsx")
+            why = "is a table, and a scenario file is expected, the plan" if table else why
+            raise UsageError(f"{place.name!r} {why}") from None
         for section, values in found.items():
             if section not in (*keys(), *_APART):
                 homes = [name for name, own in keys().items() if section in own and name not in _ALONE.values()]

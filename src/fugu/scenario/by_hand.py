@@ -83,9 +83,11 @@ def _sum(of: Any) -> Discrete:
     return sum_of(groups)
 
 
-Makes = Callable[..., Law]
+Makes = Callable[..., Any]
+Kinds = Mapping[str, tuple[Makes, tuple[str, ...], tuple[str, ...]]]
+"""By what `kind` says: what makes the thing, the keys that it needs and those that it may have."""
 _MASSES = ("probabilities", "counts")
-KINDS: Mapping[str, tuple[Makes, tuple[str, ...], tuple[str, ...]]] = {
+KINDS: Kinds = {
     "discrete": (_discrete, ("values",), _MASSES),
     "normal": (Normal, ("mean", "std"), ()),
     "mixture": (_mixture, ("means", "stds"), _MASSES),
@@ -94,41 +96,45 @@ KINDS: Mapping[str, tuple[Makes, tuple[str, ...], tuple[str, ...]]] = {
     "sum": (_sum, ("of",), ()),
     "shift": (_shift, ("by",), ()),
 }
-"""The kinds of laws, by what `kind` says: what makes the law, the keys that it needs and those that it may have."""
+"""The kinds of laws."""
 
 
-def law_of(told: object, where: str, only: tuple[str, ...] = tuple(KINDS)) -> Law:
-    """The law that a table of plain values states: kind = "normal", mean = 0, std = 1.
+def made_of(told: object, where: str, kinds: Kinds, names: tuple[str, ...]) -> Any:
+    """What a table of plain values states: kind = "normal", mean = 0, std = 1.
 
-    `where`: what messages call it; `only`: the kinds that it may be. Texts are exact numbers, decimals or fractions;
-    floats mean the decimals they show. Raises `BadLaw` and `UnknownName`, with the key.
-
-    >>> law_of({"kind": "normal", "mean": 0, "std": "1/2"}, "[laws.a]")
-    Normal(mean=0.0, std=0.5)
-    >>> law_of({"kind": "discrete", "values": [0, 1], "probabilities": ["1/3", "2/3"]}, "[laws.b]").masses.whole()
-    ([1, 2], 3)
-    """
-    if not isinstance(told, Mapping):
-        raise BadLaw(f'{where} must be a table with a kind, such as kind = "normal", mean = 0, std = 1')
-    if "kind" not in told:
-        raise BadLaw(f"{where} has no kind; there are {', '.join(only)}")
+    `where`: what messages call it; `names`: the keys that hold no numbers. Of the others texts are exact numbers,
+    decimals or fractions; floats mean the decimals they show. Raises `UsageError` with the key."""
+    if not isinstance(told, Mapping) or "kind" not in told:
+        raise BadLaw(f"{where} must be a table with a kind: {', '.join(kinds)}")
     kind = told["kind"]
-    if kind not in only:
-        raise UnknownName(f"kind of law in {where} called", kind if isinstance(kind, str) else brief(str(kind)), only)
-    makes, needs, may = KINDS[kind]
+    if not isinstance(kind, str) or kind not in kinds:
+        raise UnknownName(f"kind in {where} called", kind if isinstance(kind, str) else brief(str(kind)), tuple(kinds))
+    makes, needs, may = kinds[kind]
     given = {str(key): value for key, value in told.items() if key != "kind"}
     for key in given:
         if key not in (*needs, *may):
             raise UnknownName(f"key in {where} ({kind}) called", key, (*needs, *may))
     for key in needs:
         if key not in given:
-            raise BadLaw(f"{where} is a law of kind {kind!r} and has no {key}; it needs {', '.join(needs)}")
-    read = {key: value if key == "of" else plain_numbers(value, f"{where}: {key}") for key, value in given.items()}
+            raise BadLaw(f"{where} is of kind {kind!r} and has no {key}; it needs {', '.join(needs)}")
+    read = {key: x if key in names else plain_numbers(x, f"{where}: {key}") for key, x in given.items()}
     try:
         return makes(**read)
     except FuguError as error:
         again = NotProvable if isinstance(error, NotProvable) else BadLaw
         raise again(f"{where}: {error}") from None
+
+
+def law_of(told: object, where: str, only: tuple[str, ...] = tuple(KINDS)) -> Law:
+    """The law that a table of plain values states; `only`: the kinds that it may be.
+
+    >>> law_of({"kind": "normal", "mean": 0, "std": "1/2"}, "[laws.a]")
+    Normal(mean=0.0, std=0.5)
+    >>> law_of({"kind": "discrete", "values": [0, 1], "probabilities": ["1/3", "2/3"]}, "[laws.b]").masses.whole()
+    ([1, 2], 3)
+    """
+    found: Law = made_of(told, where, {kind: KINDS[kind] for kind in only}, ("of",))
+    return found
 
 
 def plain_numbers(value: object, where: str, depth: int = 0) -> Any:

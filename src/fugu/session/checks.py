@@ -185,7 +185,6 @@ def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str,
 # How usable the answers of a session are, from its certificate alone: noise beside what the laws say of one record.
 
 
-LEVEL = 0.95
 OneRecord = tuple[NDArray[np.float64], NDArray[np.float64]] | None
 """The codes of one record and their shares; None where nothing is believed."""
 BASIS = "the laws of one record, counted on the reference"
@@ -367,7 +366,7 @@ def statistics(
             low = float(first.low) * (1 if asked.facts.divided else rows)
             variance = float(shares @ (codes - centre) ** 2)
             value, chance = low + rows * centre * unit, CHANCE * math.sqrt(rows * variance) * unit
-        half, error = noise.quantile(LEVEL) * unit, noise.expected_error() * unit
+        half, error = asked.facts.half(asked, group) * unit, noise.expected_error() * unit
         times = 1 if asked.facts.divided else rows
         little = abs(moved * times) < _LITTLE * half
         beside = 0.0 if little else moved * times
