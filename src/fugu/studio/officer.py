@@ -58,10 +58,9 @@ def _examined(source: Path, names: list[str], notes: list[str], asked: Json) -> 
     others = [name for name in names if name != found.name]
     paths = {role: found.folder / name for role, name in roles_of(found, others, notes).items()}
     stage("checking what is stated")
-    verdict = examine(
-        source if source.is_file() else found.folder / str(found.name),
-        published=paths.get("published"), reference=paths.get("reference"), signer=paths.get("signer"), twice=asked["twice"],
-    )  # fmt: skip
+    roles = {role: paths.get(role) for role in ("published", "reference", "signer")}
+    at = source if source.is_file() else found.folder / str(found.name)
+    verdict = examine(at, **roles, twice=asked["twice"])
     attack = list(_attacked(found)) if asked["attack"] and verdict.holds else []
     stage("making the report")
     return {
