@@ -734,6 +734,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ["queries/test_contributions.py"],
     ("contributed", "one record where a row stands for several", "own * counts", "own"),
     ("contributed", "rows counted once, whatever they stand for", "added(group * width + codes[0], counts, groups * width)", "added(group * width + codes[0], np.ones_like(counts), groups * width)"),
+    ("counted", "totals that a lattice moves", "MAX_INDEX // 2", "2**62"),
     ("contributed", "sums that wrap", "float(counts.sum()) * max(feature.top for feature in features) >= _WHOLE", "False"),
     ("contributed", "every sum that of the first feature", "own * counts", "codes[0] * counts"),
     ("added", "places with many empty ones in between", "found[there]", "there"),
