@@ -20,6 +20,7 @@ from studios import running, state_of, tables
 
 import fugu
 from fugu.ledger import Books, books
+from fugu.report.figures import use_figures
 from fugu.studio import app, desk, forms, levers, work
 from fugu.studio.jobs import STOPPED, Child, Job
 
@@ -340,4 +341,26 @@ def test_what_was_measured_of_another_plan_is_not_shown(tmp_path):
     assert (
         desk.taken({"name": "improve", "state": other, "number": "1", "form": {"lever": ["0"]}, "jobs": {}})["status"]
         == 400
+    )
+
+
+def test_figures_of_use_have_an_axis_that_does_not_follow_the_noise(tmp_path):
+    folder = tables(tmp_path)
+    plan = {"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)", "by": "sex", "protect": "smoker"}
+    few, much = (
+        use_figures(fugu.release(fugu.Question(**plan, epsilon=epsilon), dry_run=True).usable) for epsilon in (0.1, 2)
+    )
+    assert [figure.axis for figure, _ in few] == [figure.axis for figure, _ in much] and len(few) == 1
+    (figure, said), (other, _) = few[0], much[0]
+    assert figure.rows[0][1] == other.rows[0][1] and figure.rows[0][3] - figure.rows[0][2] > 5 * (
+        other.rows[0][3] - other.rows[0][2]
+    )
+    assert said.title == "mean(chol) by sex" and figure.keys[-1] == "with ordinary privacy"
+    column = fugu.release(
+        fugu.Question(publish="chol", reference=plan["reference"], protect="smoker", epsilon=1), dry_run=True
+    )
+    ((bars, _),) = use_figures(column.usable)
+    release, ordinary, guess = (bar[1] for bar in bars.bars)
+    assert (
+        release == column.usable.figures[0].error and ordinary > 5 * release and guess == column.usable.figures[0].guess
     )

@@ -27,7 +27,7 @@ from starlette.routing import Mount, Route, Router
 from fugu.studio.guard import FILE, FILES, FORM, Guard, TurnedAway
 from fugu.studio.jobs import Child, Job, Json
 
-SCREENS = ("tables", "question", "noise", "improve", "sign", "page", "release", "ledger", "check", "report", "zip")
+SCREENS = ("tables", "question", "noise", "improve", "sign", "release", "ledger", "check", "zip")
 _SHOWS, _CHECKS, _LOOKS, _WORKS, _RELEASES = 60.0, 30.0, 120.0, 600.0, 3600.0
 """Seconds that a screen, a check, a look, a search and a release may take."""
 KEPT = 300.0
@@ -244,10 +244,7 @@ def serve(state: Json, table: str | None, port: int, browser: bool, said: Callab
             await asyncio.sleep(1)
         server.should_exit = True
 
-    def ready() -> None:
-        guard.styles = str(studio.begin().get("styles", ""))
-
-    threading.Thread(target=ready, daemon=True).start()
+    threading.Thread(target=studio.begin, daemon=True).start()
     said(guard.address)
     if browser:
         threading.Thread(target=webbrowser.open, args=(guard.address,), daemon=True).start()

@@ -32,7 +32,7 @@ from fugu.question import SIGN_OFF, STATISTICS, Question
 from fugu.releasing.one_door import release
 from fugu.releasing.outcome import Forecast
 from fugu.report.figures import use_figures
-from fugu.report.template import policy, render, sheet, story
+from fugu.report.template import render, sheet, story
 from fugu.studio import forms, levers
 from fugu.studio.work import main_of
 from fugu.visible import brief, visible
@@ -60,9 +60,8 @@ def begun(told: Json) -> Json:
         text = (_HERE / "static" / name).read_text("utf-8")
         whole = f"{sheet()}\n{text}" if name.endswith("css") else text
         assets[name] = base64.b64encode(whole.encode()).decode(), kind
-    styles = policy().partition("sha256-")[2].partition("'")[0]
     found: Json = {} if state["checks"] else _found(Path(state["out"]))
-    return {"files": assets, "styles": styles, "state": found}
+    return {"files": assets, "state": found}
 
 
 def _found(out: Path) -> Json:
@@ -96,7 +95,7 @@ class _Known(dict[str, Any]):
 def shown(told: Json) -> Json:
     """A screen, a part of it, or a file."""
     name, state = told["name"], told["state"]
-    if state["checks"] and name not in ("check", "report"):
+    if state["checks"] and name != "check":
         return {"to": "check"}
     if name == "zip":
         return {"file": base64.b64encode(packed(state)).decode()}
@@ -108,8 +107,8 @@ def shown(told: Json) -> Json:
         return {"html": _refusal(told, error), "status": 400}
 
 
-def _refusal(told: Json, error: FuguError, status: str = "") -> str:
-    return screen("refused", told, why=visible(str(error)), title=STEPS.get(told["name"], "Not so"), status=status)
+def _refusal(told: Json, error: FuguError) -> str:
+    return screen("refused", told, why=visible(str(error)), title=STEPS.get(told["name"], "Not so"))
 
 
 def screen(name: str, told: Json, **facts: Any) -> str:
@@ -349,13 +348,8 @@ def _improved(told: Json) -> Json:
     """A lever is used, or undone; or all are measured."""
     state, form = told["state"], told["form"]
     if "measure" in form:
-        what = {
-            "what": "measuring what would help",
-            "plan": state["plan"],
-            "epsilon": state["epsilon"],
-            "data": state["table"],
-        }
-        return {"begin": {"help": what}, "to": "improve"}
+        what = {"plan": state["plan"], "epsilon": state["epsilon"], "data": state["table"]}
+        return {"begin": {"help": {"what": "measuring what would help", **what}}, "to": "improve"}
     if "undo" in form and state.get("before"):
         plan, epsilon = state["before"]
         return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": None}, "to": "noise"}
@@ -363,10 +357,9 @@ def _improved(told: Json) -> Json:
     options = _levers(state)
     if not place.isdecimal() or int(place) >= len(options):
         raise UsageError("there is no such lever")
-    plan, epsilon = dict(options[int(place)]["plan"]), state["epsilon"]
-    epsilon = plan.pop("epsilon", epsilon)
-    changed = {**state, "plan": plan}
-    picture(changed, epsilon)
+    plan = dict(options[int(place)]["plan"])
+    epsilon = plan.pop("epsilon", state["epsilon"])
+    picture({**state, "plan": plan}, epsilon)
     before = [state["plan"], state["epsilon"]]
     return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": before}, "to": "noise"}
 

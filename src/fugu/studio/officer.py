@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,7 +17,6 @@ from fugu.auditing.examine import examine
 from fugu.auditing.signature import signed_by
 from fugu.documents.document import NotChecked
 from fugu.documents.promises import promise_lines
-from fugu.documents.reading import load_json
 from fugu.documents.release import PrivatePart
 from fugu.errors import CertificateError, FuguError, UsageError
 from fugu.progress import stage
@@ -41,29 +40,32 @@ def checked(asked: Json) -> Json:
         said = "; ".join(notes) or "choose the certificate, and what came with it"
         raise UsageError(f"there is nothing to check: {said}")
     with in_folder(given) as place:
-        folder = Path(place)
-        name = certificate_among(folder, sorted(given), notes)
+        stated = [name for name in given if name.endswith(".json")]
+        source = Path(place, *stated) if len(stated) == 1 else Path(place)  # of several, the one release among them
         try:
-            told = _examined(folder, name, [each for each in sorted(given) if each != name], notes, asked)
+            told = _examined(source, sorted(given), notes, asked)
         except CertificateError as error:  # there is no whole document to begin with
             told = {"holds": False, "fails": True, "reason": str(error), "checks": [], "promise": [], "page": ""}
+            told["name"] = " ".join(stated)
     lines = {key: list(map(visible, said)) for key, said in (("promise", told["promise"]), ("notes", notes))}
     checks = [list(map(visible, line)) for line in told["checks"]]
-    return {**told, **lines, "reason": visible(told["reason"]), "checks": checks, "name": visible(name)}
+    return {**told, **lines, "reason": visible(told["reason"]), "checks": checks, "name": visible(told["name"])}
 
 
-def _examined(folder: Path, name: str, others: list[str], notes: list[str], asked: Json) -> Json:
-    found = find(folder / name)
-    paths = {role: folder / each for role, each in roles_of(found, others, notes).items()}
+def _examined(source: Path, names: list[str], notes: list[str], asked: Json) -> Json:
+    found = find(source)
+    assert found.folder is not None
+    others = [name for name in names if name != found.name]
+    paths = {role: found.folder / name for role, name in roles_of(found, others, notes).items()}
     stage("checking what is stated")
-    verdict = examine(
-        folder / name, published=paths.get("published"), reference=paths.get("reference"),
-        signer=paths.get("signer"), twice=asked["twice"],
-    )  # fmt: skip
+    roles = {role: paths.get(role) for role in ("published", "reference", "signer")}
+    at = source if source.is_file() else found.folder / str(found.name)
+    verdict = examine(at, **roles, twice=asked["twice"])
     attack = list(_attacked(found)) if asked["attack"] and verdict.holds else []
     stage("making the report")
     return {
-        "holds": verdict.holds, "fails": any(outcome == "fails" for _, outcome, _ in verdict.checks),
+        "name": found.name or source.name, "holds": verdict.holds,
+        "fails": any(outcome == "fails" for _, outcome, _ in verdict.checks),
         "reason": verdict.reason, "checks": sorted([*verdict.checks, *attack], key=lambda line: line[1] != "fails"),
         "promise": promise_lines(found.document) if verdict.holds else [],
         "page": main_of(_report(found, paths.get("signer"))) if verdict.holds else "",
@@ -71,8 +73,8 @@ def _examined(folder: Path, name: str, others: list[str], notes: list[str], aske
 
 
 def sorted_out(files: list[tuple[str, str]]) -> tuple[dict[str, bytes], list[str]]:
-    """The files by plain names of their own, and what is said of those that are left out: a private part is not even
-    decoded."""
+    """The files by plain names of their own, and what is said of those that are left out: a private part, which is told
+    by its name, else by the first words of it."""
     given, notes = dict[str, bytes](), list[str]()
     for place, (said, content) in enumerate(files):
         name = PurePosixPath(said.replace("\\", "/")).name
@@ -82,37 +84,12 @@ def sorted_out(files: list[tuple[str, str]]) -> tuple[dict[str, bytes], list[str
         if not _PLAIN.fullmatch(name) or name in given:
             ending = PurePosixPath(name).suffix if re.fullmatch(r"\.[a-z]{1,8}", PurePosixPath(name).suffix) else ""
             name = f"file-{place + 1}{ending}"
-        given[name] = base64.b64decode(content)
-    return given, notes
-
-
-def certificate_among(folder: Path, names: list[str], notes: list[str]) -> str:
-    """The one that says what is promised; of several, the release document."""
-    stated: dict[str, Mapping[str, Any]] = {}
-    why: FuguError | None = None
-    for name in names:
-        if not name.endswith(".json"):
-            continue
-        try:
-            content = load_json(folder / name)
-        except FuguError as error:
-            why = error
-            continue
-        schema = content.get("schema") if isinstance(content, dict) else None
-        if schema == PrivatePart.SCHEMA:
-            (folder / name).unlink()
+        raw = base64.b64decode(content)
+        if f'"{PrivatePart.SCHEMA}"'.encode() in raw:  # under another name
             notes.append(f"{name}: {PRIVATE}")
-        elif isinstance(content, dict):
-            stated[name] = content
-    releases = [name for name, content in stated.items() if str(content.get("schema")).startswith("fugu/release/")]
-    found = releases or list(stated)
-    if len(found) > 1:
-        raise UsageError(f"these are {len(found)} certificates ({', '.join(found)}); give one, with what came with it")
-    if not found:
-        raise why or UsageError(
-            "; ".join(notes) or "there is no certificate among these files: a name that ends in .json"
-        )
-    return found[0]
+        else:
+            given[name] = raw
+    return given, notes
 
 
 def roles_of(found: Exhibit, names: list[str], notes: list[str]) -> dict[str, str]:
@@ -124,8 +101,6 @@ def roles_of(found: Exhibit, names: list[str], notes: list[str]) -> dict[str, st
     if release is not None and release["beliefs"]["name"] is not None:
         wanted["reference"] = str(release["beliefs"]["name"])
     for name in names:
-        if not (found.folder / name).exists():
-            continue  # a private part
         if name.endswith(".sig"):
             (found.folder / name).rename(found.folder / f"{found.name}.sig")
         elif "signers" in name:
