@@ -29,9 +29,8 @@ MOST_BYTES = 16 * 1024**2
 _MOST_DEEP = 24
 """Lists and objects within each other; a certificate has nine."""
 _MOST_SAID = 400
-_OBJECT = re.compile(rb"\s*\{")
-_WHOLE = {int, bool, type(None)}
-"""What there may be millions of, and is what it should be."""
+_OBJECT, _WHOLE = re.compile(rb"\s*\{"), {int, bool, type(None)}
+"""How a document begins; and what it may hold millions of, each of which is what it should be."""
 _UNREADABLE = (FuguError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError,
                RecursionError, MemoryError)  # fmt: skip
 
@@ -115,9 +114,8 @@ def load_json(path: str | os.PathLike[str]) -> Any:
     except (OSError, ValueError):
         raise CertificateError(f"the file {source.name!r} cannot be read; check its permissions") from None
     try:
-        if not _OBJECT.match(text):
-            raise ValueError("no object, and perhaps a list of millions")
-        found = json.loads(text.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse)
+        begun = text.decode("utf-8") if _OBJECT.match(text) else ""  # a list of millions is not read at all
+        found = json.loads(begun, object_pairs_hook=_object, parse_constant=_refuse)
     except CertificateError:
         raise
     except (ValueError, RecursionError, MemoryError) as error:
