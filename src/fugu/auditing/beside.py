@@ -24,7 +24,7 @@ from fugu.documents.reading import load_json, reading
 from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, commit_table, file_sha256, is_name, same
 from fugu.documents.swap import SWAP
 from fugu.errors import BadNoise, CertificateError, FuguError, UsageError
-from fugu.files import file_name, parts_of
+from fugu.files import file_name, parts_of, write_bytes
 from fugu.guarantee import Approx, Pure
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
@@ -67,7 +67,7 @@ def laid_out(handed: Mapping[str, bytes]) -> Iterator[tuple[Path, Path | None, P
         folder = Path(place, "files")
         folder.mkdir()
         for name, content in handed.items():
-            (folder / name).write_bytes(content)
+            write_bytes(folder / name, content)
         found = find(folder)
         release = found.release
         named = set() if release is None else {file["name"] for file in release.published}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from fugu.errors import UsageError
 from fugu.numbers.text import number
 
 SIZE = 13.0
@@ -82,6 +83,19 @@ class Axis:
         # halves, because the width of the widest axis is above the largest double
         share = (x / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.5
         return min(max(share, 0.0), 1.0)
+
+    def between(self, ends: tuple[float, float] | None) -> Axis:
+        """The same axis with other ends, where they are given; what is beyond stands at them."""
+        if ends is None:
+            return self
+        low, high = map(float, ends)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high) or (self.log and low <= 0):
+            above = ", above 0 on a logarithmic axis" if self.log else ""
+            raise UsageError(
+                f"the ends of an axis are two finite numbers, the lower first{above}; got {low:g}, {high:g}"
+            )
+        marks = tuple((x, label) for x, label in self.marks if low <= x <= high)
+        return replace(self, low=low, high=high, marks=marks, named=self.named and bool(marks))
 
     def across(self, room: float) -> tuple[tuple[Tick, ...], bool]:
         """The ticks of a horizontal axis so long that their labels keep apart; True if they must be written upright."""

@@ -7,7 +7,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
 from itertools import pairwise
@@ -26,6 +26,7 @@ from fugu.drawing.marks import (
     tag,
     written,
 )
+from fugu.errors import UsageError
 from fugu.files import write_text
 from fugu.numbers.text import number
 
@@ -36,6 +37,8 @@ _TICK, _SIDE = 5.0, 6.0
 _FOLDS = 3
 """Lines that a label of an axis may take."""
 _SCOPE, _TITLE = "fugu-figure", 1.5 * SIZE
+Ends = tuple[float, float]
+"""Of an axis: the low one and the high one."""
 _RULE = re.compile(r"([^{}\n]+)\{([^}]*)\}")
 
 
@@ -86,6 +89,14 @@ class Figure(ABC):
         return str(tag("svg", *told, drawn, xmlns="http://www.w3.org/2000/svg", class_=_SCOPE, viewBox=box, role="img",
                        aria_label=f"{self.title}. {self.about}"))  # fmt: skip
 
+    def bare(self, width: float = WIDE) -> str:
+        """The drawing alone, for a page whose style sheet has the looks, as `palette.css` and `charts.css` do. It
+        brings no style, so that the strictest content policy takes it."""
+        inside, height = self.draw(width)
+        told = tag("title", self.title), tag("desc", self.about)
+        return str(tag("svg", *told, inside, class_="chart", viewBox=f"0 0 {width:.0f} {height:.0f}", role="img",
+                       aria_label=f"{self.title}. {self.about}"))  # fmt: skip
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the figure to `path`, an SVG file."""
         write_text(path, self.svg + "\n")
@@ -124,6 +135,24 @@ class Chart(Figure):
     """Panels above each other, with one legend."""
 
     panels: tuple[Panel, ...]
+
+    def over(self, across: Ends | None = None, upward: Sequence[Ends | None] = ()) -> Chart:
+        """The same over axes with these ends: `across` for all panels, `upward` for each of them from above; None
+        leaves an axis as it is. Charts over the same axes can be compared by eye, also one after the other."""
+        if len(upward) > len(self.panels):
+            raise UsageError(f"this chart has {len(self.panels)} panels, and upward has {len(upward)} pairs of ends")
+        each = (*upward, *(None,) * (len(self.panels) - len(upward)))
+        moved = (
+            replace(panel, across=panel.across.between(across), upward=panel.upward.between(ends))
+            for panel, ends in zip(self.panels, each, strict=True)
+        )
+        return replace(self, panels=tuple(moved))
+
+    @property
+    def ends(self) -> tuple[Ends, tuple[Ends, ...]]:
+        """The ends of the axis across and of each upward one, for `over`."""
+        across = self.panels[0].across
+        return (across.low, across.high), tuple((panel.upward.low, panel.upward.high) for panel in self.panels)
 
     def draw(self, width: float, pointed: bool = True) -> tuple[Html, float]:
         left = 0.0  # where the upright axes stand: beside their labels, and beside half of the first label below

@@ -29,20 +29,38 @@ from fugu.drawing.axis import Axis, padded
 from fugu.drawing.charts import Chart, Figure, Heat, Panel, Range, Ranges
 from fugu.drawing.marks import Bars, Level, Line, Mark, Note, Points
 from fugu.drawing.plots import bars
-from fugu.errors import NotProvable, OutOfReach
+from fugu.errors import NotProvable, OutOfReach, UsageError
 from fugu.guarantee import Guarantee
 from fugu.loss.lattice_gaussian import width_of
 from fugu.loss.leakage import largest_slack
+from fugu.noise.matrix import DirectedLaplace
 from fugu.numbers.exact import as_fraction, decimal_up, float_up
 from fugu.numbers.text import VALUE, clean, factor, number, shortened
-from fugu.report.curves import FEW, Laws, View
-from fugu.report.facts import Facts, parts
+from fugu.report.curves import FEW, Laws, View, laws, ratio, views
+from fugu.report.facts import Facts, facts, parts
 from fugu.report.shapes import visited
 from fugu.utility.usable import COLUMN, STATISTIC, Usable
 
 Floats = NDArray[np.float64]
 MOST_COVARIANCES = 60
 """Coordinates up to which a covariance is drawn."""
+
+
+def pair_figures(certificate: Certificate) -> tuple[Chart, Chart]:
+    """What is published if one secret is true and if another is, before and with noise; and how strongly each value
+    speaks for one of them: of the pair that needs the noise most, or of the first coordinate of a vector. `Chart.over`
+    fixes their axes.
+
+    UsageError where there are no such laws, for channels, and for noise along directions beside the axes."""
+    noise = None if certificate.parts else certificate.noise
+    aslant = isinstance(noise, DirectedLaplace) and not noise.axes
+    if not certificate.of_values or certificate.runs == "channel" or aslant or not (shown := views(certificate, 1)):
+        raise UsageError("this certificate has no laws of values that could be drawn, each with its own noise")
+    f, categories = facts(certificate), tuple((certificate.body.get("query") or {}).get("categories") or ())
+    return (
+        laws_figure(shown[0], laws(shown[0]), f, categories),
+        ratio_figure(shown[0], ratio(shown[0]), f, categories),
+    )
 
 
 def laws_figure(view: View, curve: Laws, f: Facts, categories: Sequence[str] = (), name: str = "laws") -> Chart:

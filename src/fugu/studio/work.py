@@ -134,9 +134,11 @@ def main_of(page: str) -> str:
 
 def in_folder(files: dict[str, bytes]) -> tempfile.TemporaryDirectory[str]:
     """A folder for this process alone, with these files in it."""
+    from fugu.files import write_bytes
+
     folder = tempfile.TemporaryDirectory(prefix="fugu-studio-")
     for name, content in files.items():
-        (Path(folder.name) / name).write_bytes(content)
+        write_bytes(Path(folder.name) / name, content)
     return folder
 
 

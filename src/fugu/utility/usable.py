@@ -68,6 +68,17 @@ class Figures:
         return {"kind": self.kind, **told["numbers"], "grade": self.grade, "verdict": self.verdict}
 
 
+def below_one(x: float, digits: int) -> str:
+    """A correlation or a chance in so many places, or in as many as tell it from 1.
+
+    >>> below_one(0.951, 2), below_one(0.9979, 2), below_one(0.99996, 3), below_one(1.0, 2)
+    ('0.95', '0.998', '0.99996', '1.00')
+    """
+    while x < 1 - 1e-9 and float(f"{x:.{digits}f}") == 1:  # nearer to 1 is what rounding of doubles leaves
+        digits += 1
+    return f"{x:.{digits}f}"
+
+
 def column(
     name: str, rows: int, spread: float, low: float, high: float, noise: float, error: float, half: float, bias: float,
     correlation: float, order: float, mean: float, needed: int | None, guess: float, estimates: tuple[Estimate, ...],
@@ -96,7 +107,7 @@ def column(
     if grade == EXACT:
         verdict = "exact: nothing is changed"
     elif grade == ROW_BY_ROW:
-        verdict = f"usable row by row: {beside}, correlation {correlation:.2f}"
+        verdict = f"usable row by row: {beside}, correlation {below_one(correlation, 2)}"
     elif needed is None:
         verdict = f"mostly noise: {beside}, and averages stay off by {short(abs(bias))}"
     elif grade == AVERAGES:
@@ -110,12 +121,12 @@ def column(
         )
     ends = "anywhere" if math.isinf(low) else f"from {short(low)} to {short(high)}"
     off = f", bias {short(bias)}" if abs(bias) > 1e-9 * noise else ""
-    kept = f"two rows keep their order with probability {order:.3f} (0.5 is chance)"
+    kept = f"two rows keep their order with probability {below_one(order, 3)} (0.5 is chance)"
     lines = [
         ("values", f"{ends}, spread (standard deviation) {short(spread)}"),
         ("noise", f"standard error {short(noise)}, average {short(error)}, 95 % within ±{short(half)}{off}"),
         ("without any data", f"always saying the middle value is off by {short(guess)} on average"),
-        ("row by row", f"correlation {correlation:.3f}; {kept}"),
+        ("row by row", f"correlation {below_one(correlation, 3)}; {kept}"),
         (f"mean of {rows:,} rows", f"off by {short(mean)} from that of the exact rows"),
     ]
     for each in estimates[:-1]:
