@@ -138,6 +138,7 @@ COMMANDS = {
     "property": REFERENCE_ONLY,
     "influence": REFERENCE_ONLY,
     "reproduce": REFERENCE_ONLY,
+    "studio": "the release opens it, and its owner's look, in processes of their own (tests/studio)",
 }
 """Commands that are given a table, by an argument or an option, and what they do with it."""
 PATHS = {"table", "reference", "data", "private"}

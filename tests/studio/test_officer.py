@@ -9,6 +9,9 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
+from pathlib import Path
 
 import pytest
 from studios import CLINIC, running, tables
@@ -180,3 +183,17 @@ def test_a_check_is_held_to_its_limits():
     answer = child.ask({"files": [["a.json", base64.b64encode(b"{}").decode()]], "twice": False, "attack": False}, 30)
     child.close()
     assert not answer["holds"] and answer["fails"]
+
+
+def test_files_go_with_a_check_that_is_killed(folder):
+    child = Child("check")
+    files = [(name, base64.b64encode((folder / name).read_bytes()).decode()) for name in WHOLE]
+    waiting = threading.Thread(target=child.ask, args=({"files": files, "twice": True, "attack": True}, 60))
+    waiting.start()
+    until, kept = time.monotonic() + 60, []
+    while not kept and waiting.is_alive() and time.monotonic() < until:
+        kept = [] if child._room is None else list(Path(child._room.name).rglob("out.csv"))
+    place = child._room.name
+    child.stop()
+    waiting.join(30)
+    assert kept and not Path(place).exists()

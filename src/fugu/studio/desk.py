@@ -120,7 +120,7 @@ def screen(name: str, told: Json, **facts: Any) -> str:
     ]  # fmt: skip
     frame = {
         "steps": steps, "at": told["name"], "checks": state["checks"], "number": told["number"],
-        "jobs": told.get("jobs", {}), "head": [] if state["checks"] else _head(state),
+        "jobs": told.get("jobs", {}), "head": [] if state["checks"] or name == "live" else _head(state),
     }  # fmt: skip
     said = {"error": "", "forecast": None, "story": None, **facts}
     return render(f"fugu.studio:screens/{name}.html", frame=frame, state=_Known(state), **said)

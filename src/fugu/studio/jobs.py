@@ -4,8 +4,10 @@ stopped at any moment; what a release has charged by then, the next one finds.""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,14 +28,18 @@ class Child:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._process: subprocess.Popen[bytes] | None = None
+        self._room: tempfile.TemporaryDirectory[str] | None = None
         self._turn = threading.Lock()
 
     def start(self) -> subprocess.Popen[bytes]:
         """The process, which begins to import what it needs."""
         if self._process is None:
+            if self.kind == "check":  # whose files go with it, however it ends
+                self._room = tempfile.TemporaryDirectory(prefix="fugu-studio-")
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "fugu.studio.work", self.kind],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env=None if self._room is None else {**os.environ, "TMPDIR": self._room.name},
                 start_new_session=True,  # Ctrl-C is for the studio: a release that has begun comes to its end
             )  # fmt: skip
         return self._process
@@ -81,6 +87,8 @@ class Child:
             process.kill()
             with suppress(OSError):  # what was not taken by a process that is gone
                 process.communicate()
+        if self._room is not None:
+            self._room.cleanup()
 
 
 @final

@@ -2,7 +2,7 @@
 "use strict";
 const live = document.querySelector("form[data-live]"), place = document.getElementById("live");
 if (live) {
-  let timer, asking;
+  let timer, asking, due = 0;
   live.querySelector(".show").hidden = true;
   const ask = async () => {
     asking?.abort();
@@ -22,7 +22,10 @@ if (live) {
       was.value = at.dataset.epsilon;
     } catch (error) { if (error.name !== "AbortError") throw error; }
   };
-  live.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 40); });
+  live.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => { due = performance.now() + 80; ask(); }, Math.max(0, due - performance.now()));
+  });
 }
 const poll = document.querySelector("[data-poll]");
 if (poll) setTimeout(() => location.replace(poll.dataset.poll), 700);
