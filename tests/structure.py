@@ -38,7 +38,6 @@ LONG: dict[str, str] = {
     "queries/features.py": "what a record contributes: its axes, how its numbers are rounded, and what that moves",
     "report/compare.py": "one page of a comparison, and its two charts",
     "scenario/query.py": "how a column is read, published, and who is in it: one plan for every engine",
-    "session/checks.py": "what a certificate of a session says, held against its reference and its answers",
     "loss/continuous_divergence.py": "one divergence of continuous noise: the same integral on atoms and on components",
 }
 """Files above 450 lines, each with the reason why it is one idea; above 600 there is none."""
