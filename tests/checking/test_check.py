@@ -599,3 +599,15 @@ def test_people_of_a_ledger_are_counted_in_a_table_that_shares_nothing_else(tmp_
     assert not [x for x in fugu.check(one, reference, unit="id", ledger=path).overlaps if x.shared not in (0, 100)]
     session = fugu.Session(one, reference, "ill", fugu.Pure(1), unit="id", ledger=path, data="march")
     assert session.check().alarms == (), "a table is not said to be known under its own name"
+
+
+@pytest.mark.parametrize(
+    "names", [["1", "1", "2"], ["1", "01", "2"], ["1", "", "2"]], ids=["twice", "spelt", "missing"]
+)
+def test_people_in_several_rows_are_said_to_be_refused(names):
+    """Wrong version: silence here, and a refusal by the release."""
+    last = {"patient": ["7", "8", "9"], "v": [1, 2, 3]}
+    seen = fugu.check({"patient": names, "v": [1, 2, 3]}, last, unit="patient")
+    assert any("patient: a release refuses this: " in said and "one row per unit" in said for said in seen.alarms)
+    clean = fugu.check({"patient": ["1", "2", "3"], "v": [1, 2, 3]}, last, unit="patient")
+    assert not any("a release refuses this" in said for said in clean.alarms)

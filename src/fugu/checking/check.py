@@ -21,12 +21,13 @@ from fugu.data.field import Field, is_gone
 from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private, open_private
 from fugu.data.schema import ABSENT, Schema
-from fugu.errors import BadTable, PriorNotPublic, UsageError, did_you_mean
+from fugu.errors import BadTable, PriorNotPublic, RepeatedUnit, UsageError, did_you_mean
 from fugu.ledger.fingerprint import ROWS, cells, fingerprints
 from fugu.ledger.gathering import Bits, beyond_chance, in_common
 from fugu.ledger.keys import key_of, place_of
 from fugu.ledger.store import Books, LockedView
 from fugu.question import RECORDS
+from fugu.scenario.query import persons_in
 from fugu.shown import Shown
 from fugu.visible import Json, columned, several, visible
 
@@ -154,6 +155,11 @@ def check(
         for name in reading.fields
         if name not in whole.columns
     )
+    if unit in whole.columns:
+        try:
+            persons_in(whole, reading, unit)
+        except RepeatedUnit as refusal:
+            absent = (*absent, f"{unit}: a release refuses this: {refusal}")
     if not there:
         return Check(len(whole), (), (), absent)
     return checked(open_private(whole, reading, there), known, unit, ledger, absent)
