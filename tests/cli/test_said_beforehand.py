@@ -205,5 +205,5 @@ def test_the_rule_for_missing_cells_speaks_of_counts_only_where_cells_are_counte
         code, out, _ = run(folder, *words)
         assert code == 0
         told[query] = " ".join(json.loads(out)["rules"])
-    assert "counts as" in told["mean(age)"] and "named values" not in told["mean(age)"]
-    assert "named values" in told["count(age=20)"]
+    assert "counts as" in told["mean(age)"] and "it is not one" not in told["mean(age)"]
+    assert "it is not one" in told["count(age=20)"]

@@ -221,7 +221,7 @@ def test_options_that_do_not_fit_are_refused(tmp_path, monkeypatch, words, said)
         run("calibrate", *words, "--epsilon", 1)
     assert said in str(refused.value)
     for command in (("calibrate", "--epsilon", 1), ("compare", "--epsilon", 1), ("plan", "--error", 1)):
-        with pytest.raises(AssertionError, match="Missing argument"):
+        with pytest.raises(UsageError, match="TABLE is missing"):
             run(*command)  # without laws a table is needed as ever
 
 

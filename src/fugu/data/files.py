@@ -408,8 +408,9 @@ def named_columns(cells: Sequence[str]) -> tuple[str, ...]:
 
 
 def _foreign(file: Path, dialect: Dialect) -> BadTable:
+    how = "pipe it as UTF-8, unpacked (gunzip -c FILE |)" if str(file) == STREAM else "save it as UTF-8, plain or gzip"
     return BadTable(
-        f"{str(file)!r} is not a CSV file in {dialect.encoding.upper()}; save it as UTF-8, plain or gzip, or declare "
+        f"{str(file)!r} is not a CSV file in {dialect.encoding.upper()}; {how}, or declare "
         'another one in the schema: encoding = "latin-1"'
     )
 
