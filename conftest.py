@@ -207,6 +207,7 @@ _AT_LENGTH = (
     "test_batches.py::test_a_release_in_batches_that_is_killed_is_finished_by_the_next[o.parquet]",
     "test_warnings.py::test_every_route_says_so_on_the_screen_and_in_json[a property, rehearsed]",
     "test_chen.py::test_the_short_form_runs[004-table3]",
+    "test_browser.py::test_every_other_page_of_a_command_keeps_everything_in_its_cards[tolerance]",
     "test_fit.py::test_every_planted_fault_of_every_kind",
     "test_fit.py::test_faults_of_what_is_drawn_one_by_one",
 )
