@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import tempfile
 from contextlib import suppress
@@ -100,6 +101,13 @@ def test_show_says_what_was_asked_and_rounds_what_is_left_down(tmp_path):
         assert "left  0.666666 of epsilon 1" in run("show", path)[1]
         ledger.spend("rest", Charge.per_entry(math.nextafter(2 / 3, 0)), lambda: 1)
     assert "left  nothing of epsilon 1: no other question" in run("show", path)[1]
+    with Ledger(tmp_path / "untold.db", Pure(1), data="d") as ledger:
+        ledger.spend("monday", Charge.per_entry(0.5), lambda: 1)
+    said = [
+        line for line in run("show", tmp_path / "untold.db")[1].splitlines() if "request" in line or "monday" in line
+    ]
+    assert len({len(re.split("[┃│]", line)) for line in said if "┃" in line or "│" in line}) == 1
+    assert "asked 1 request" in said[0] and not any("asked" in line for line in said[1:])  # no column that says nothing
     asked = [entry["asked"] for entry in json.loads(run("show", path, "--json")[1])["requests"]]
     assert asked == ["mean(x) by ward; median(x)", ""]
 

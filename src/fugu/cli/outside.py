@@ -314,16 +314,8 @@ def ledger_show(
     under = any(e.worth is not None for e in shown)  # what it was worth under the prior only where some was
     told = any(e.asked for e in shown)
     table = Table(header_style="bold")
-    for name in (
-        "data set",
-        "asked",
-        "request",
-        "state",
-        "charge",
-        *(["worth with all before"] * under),
-        "time (UTC)",
-        "note",
-    ):
+    names = ("data set", *(["asked"] * told), "request", "state", "charge")
+    for name in (*names, *(["worth with all before"] * under), "time (UTC)", "note"):
         table.add_column(name, overflow="fold")
     for e in shown:
         skipped = f"skipped, as never taken: {', '.join(e.skipped)}" if e.skipped else ""

@@ -165,12 +165,13 @@ class Dispatch:
             raise UsageError(
                 "this release went out before, with another sign-off or none; what went out stays as it is"
             )
-        caps = {read_number(one.body["cap"]) for one in known.certificates.values() if "cap" in one.body}
-        if self.question.cap is not None and caps - {as_fraction(options.positive("--cap", self.question.cap))}:
-            raise UsageError(
-                f"this release went out before, with a cap of {float(max(caps)):g}: what went out stays as it is, so "
-                "leave --cap out, or ask something else"
-            )
+        if self.question.cap is not None and known.document.certificates is not None:
+            caps = {read_number(one.body["cap"]) for one in known.certificates.values() if "cap" in one.body}
+            if caps - {as_fraction(options.positive("--cap", self.question.cap))}:
+                raise UsageError(
+                    f"this release went out before, with a cap of {float(max(caps)):g}: what went out stays as it is, "
+                    "so leave --cap out, or ask something else"
+                )
         return known
 
     def published(

@@ -113,7 +113,7 @@ def looked(asked: Json) -> Json:
     return {
         "rows": seen.records, "head": list(HEAD), "outside": OUTSIDE, "marking": OWNER,
         "cells": [line for line in seen.cells() if line[0] in {row.column for row in rows}],
-        "causes": [*(said.partition(":")[0] for said in seen.absent), *named, *(each.words for each in seen.overlaps)],
+        "causes": [*seen.absent, *named, *(each.words for each in seen.overlaps)],
     }  # fmt: skip
 
 

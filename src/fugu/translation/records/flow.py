@@ -22,6 +22,8 @@ from fugu.translation.records.problem import PAIRS, Distances, Floats, Ints, Pri
 
 FRESH = 64
 """States up to which a program is solved from the beginning as fast as from where another one ended."""
+_SHARP = 1e-6
+"""Interior points that are no nearer to the best than this part are not led to a vertex: it takes longer than they."""
 _SURE = -25.0
 """Duals whose logarithm is that far below the largest are rounding."""
 
@@ -86,8 +88,8 @@ def solve(
 
     Parameters:
         h: potentials near the logarithm of the best g.
-        inside: None for the simplex method; else interior points up to this relative gap, and then to a vertex: what
-            lies between vertices sends mass along every edge.
+        inside: None for the simplex method; else interior points up to this relative gap; from a small one to a
+            vertex, for what lies between vertices sends mass along every edge.
         steepest: edges that grow mass by more than e to this, in the scale of h, are left out, but for the least of
             each state; those are cut. Nothing should flow there, and the next potentials know better.
         basis: where the simplex method ended for other charges, or fewer edges: it ends near there again.
@@ -112,7 +114,7 @@ def solve(
     program.enter(everywhere, np.full(n, i.size), np.where(problem.q > 0, np.exp(log_q - scale), 0.0))
     solver = new_solver("simplex" if inside is None else "ipm")
     if inside is not None:
-        solver.setOptionValue("run_crossover", "on")
+        solver.setOptionValue("run_crossover", "on" if inside <= _SHARP else "off")
         solver.setOptionValue("ipm_optimality_tolerance", inside)
     try:
         program.load(solver, np.append(np.zeros(i.size), 1.0))
