@@ -1,5 +1,5 @@
 """What the forms of the studio say, as a question of the library, and back: a column is named by its place in the
-reference, so that nothing a browser sends is ever a name of a file or a piece of a grammar."""
+reference, and nothing a browser sends is a name of a file. What is typed is a number, or the condition of a secret."""
 
 from __future__ import annotations
 
