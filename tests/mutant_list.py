@@ -14,6 +14,7 @@ CELLS = "loss/test_cells_hunt.py"
 GOLDEN, BLUR = f"{HUNT}[few] {HUNT}[many]", "loss/test_law_errors.py"
 BOUNDS, PROOFS = "loss/test_bounds_mutants.py", "loss/test_proofs_mutants.py"
 TAPES, SAMPLER = "noise/test_tapes.py", "noise/test_sampler.py"
+HEAVY, HEAVY_LOSS = "noise/test_heavy.py", "loss/test_heavy_losses.py"
 EVERY_TAPE = f"{TAPES}::test_no_outcome_is_decided_on_more_than_its_mass"
 CUT = f"{SAMPLER}::test_draws_beyond_the_cut_go_on_and_keep_the_law"
 COIN = f"noise/test_law_mutants.py {TAPES}::test_a_coin_is_exact"
@@ -1246,7 +1247,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Whole.of", "second: no Gaussian tail", "2 * d * tail(noise.decay, Fraction(margin + 1), bits) / low", "Fraction(0)"),
     ("order_losses", "second: one order of a divergence", "((both, logs), (both.swapped(), flipped(logs)))", "((both, logs),)", f"{TWICE}::test_one_percent_less_noise_fails"),
     ("divergence", "second: order a for a - 1", "(1 << _SPARE) * (alpha - 1)", "(1 << _SPARE) * alpha"),
-    ("order_losses", "second: no tail of a divergence", "high + summed.beyond(alpha)", "high"),
+    ("order_losses", "second: no tail of a divergence", "summed.beyond(pair, alpha)", "(0, 0)"),
     ("exp_sum_sign", "second: an equality is a breach", "return 0", "return 1"),
     ("_small_exp", "second: a series cut early", "term_high > 1", "term_high > 1 << bits // 2"),
     ("drawn", "second: Gaussian decay doubled", "2 * scale**2", "scale**2"),
@@ -1678,6 +1679,27 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_least", "anybody: half the delta unproved", "exact(shift_delta(noise, steps, epsilon)) <= delta", "exact(shift_delta(noise, steps, epsilon)) <= 2 * delta"),
     ("Scaled.proved", "cap: a scale just below", "proof.holds and self._within(noise)", "proof.holds", "calibration/test_prove_mutants.py"),
     ("Scaled.capped", "cap: no scale for it", "self.proposal.steps >= least", "True"),
+    [HEAVY],
+    ("HeavySampler._most", "kept more often than always", "3 if self.power == 2 else 2", "2"),
+    ("HeavySampler._exactly", "the coin read to fewer bits", "coin < floor if coin != floor else bernoulli(rest - floor, source, self.more)", "coin <= floor"),
+    ("HeavySampler._exactly", "a floor that is not known yet", "not u or 2**bits // (u + 1) != 2**bits // u", "not u"),
+    ("HeavySampler._proposed", "zero counts twice", "kept & ~(minus & (n == 0))", "kept"),
+    ("HeavySampler.level", "blocks shorter than the spread", "(math.ceil(self.steps) - 1).bit_length()", "(math.ceil(self.steps) - 1).bit_length() - 1"),
+    ("HeavyNoise.move", "far outputs tell where they began", "np.clip(super().move(places, source), -FARTHEST, FARTHEST)", "super().move(places, source)"),
+    ("whole", "a derivative with the other sign", "(-1) ** (m - 1)", "(-1) ** m"),
+    ("HeavyNoise.beyond", "the integral of half the tail", "tail * s * _line(m)", "tail * s * _line(m) / 2"),
+    [HEAVY_LOSS],
+    ("HeavyNoise._masses", "the constant of continuous noise", "whole(square, m, ctx.prec)", "balls.of(self.steps) * _line(m)"),
+    ("HeavyNoise.far", "the ratio of one step only", "(s * s + (reach + width) ** 2) / (s * s + reach * reach)", "(s * s + (reach + 1) ** 2) / (s * s + reach * reach)"),
+    ("heavy.py:prove_delta", "heavy tails: one order only", "((a, b), (b, a))", "((a, b),)"),
+    ("heavy.py:prove_delta", "heavy tails: e^epsilon from above", "balls.of(epsilon).exp()", "balls.of(epsilon).exp() * (1 + arb(2) ** -20)"),
+    ("prove_power", "heavy tails: one order of a divergence", "((ends[pair[0]], ends[pair[1]]), (ends[pair[1]], ends[pair[0]]))", "((ends[pair[0]], ends[pair[1]]),)"),
+    ("prove_power", "heavy tails: nothing lies beyond", "(flat * q.beyond + slope * p.beyond).abs_upper()", "0"),
+    ("prove_ratio", "heavy tails: one order of a ratio", "((ends[pair[0]], ends[pair[1]]), (ends[pair[1]], ends[pair[0]]))", "((ends[pair[0]], ends[pair[1]]),)"),
+    ("_window", "heavy tails: outputs that miss a law", "slice(width, 2 * width + 2 * reach + 1)", "slice(0, width + 2 * reach + 1)"),
+    ("Summed._chord", "second proof: the chord of P alone", "a * max(Fraction(0), q) + b[1] * p", "b[1] * p / 2"),
+    ("noised.py:_cauchy", "second proof: half of a constant", "(x * c + x**2 * h) / 2", "x * c / 2"),
+    ("margins", "second proof: a window of the laws", "4 * (math.ceil(1 / noise.decay) + high - low + 1)", "1"),
     ["loss/test_generic.py"],
     ("prove_window_delta", "any noise: one order only", "((a, b), (b, a))", "((a, b),)"),
     ("prove_window_delta", "any noise: nothing lies beyond", "total + outside[i] + rest", "total + outside[i]"),
@@ -1685,7 +1707,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("GenericLeakage._power", "any noise: one order of a divergence", "sums.sums.values()", "[sums.sums[0, 1]]"),
     ("GenericLeakage._ratio", "any noise: one order of a ratio", "balls.raised(balls.raised(worst, p, q), q, p)", "balls.raised(worst, p, q)"),
     ["auditing/test_nearby.py"],
-    ("shift_delta", "any noise: the largest shift only", "(abs(steps),) if noise.log_concave else range(1, abs(steps) + 1)", "(min(abs(steps), 1),)"),
+    ("shift_delta", "any noise: the largest shift only", "(abs(steps),) if one else range(1, abs(steps) + 1)", "(min(abs(steps), 1),)"),
     ["session/test_session_oracle.py"],
     ("SessionBooks.spend", "a request for any question", "request in self._charged and self._charged[request].text() != charge.text()", "False"),
     ("outside", "a failure is drawn again", "return {_FAILED: str(failure)}", "raise failure"),

@@ -169,7 +169,7 @@ def rows_for(scatter: float, bias: float, within: float) -> int | None:
     room = within**2 - bias**2
     if scatter == 0 and room >= 0:
         return 1
-    return None if room <= 0 else max(1, math.ceil(scatter / room * (1 - 1e-12)))
+    return None if room <= 0 or math.isinf(scatter) else max(1, math.ceil(scatter / room * (1 - 1e-12)))
 
 
 def short(x: float) -> str:
