@@ -112,7 +112,7 @@ class Dispatch:
     def outgoing(self, certificates: Mapping[str, Any], rows: int | None, recipe: Json | None, **more: Any) -> Outgoing:
         """What goes out, as far as it is known before the draw."""
         question = self.question
-        stated = Beliefs() if question.laws is not None else None
+        stated = Beliefs() if question.by_hand else None
         return Outgoing(
             certificates=dict(certificates), table=question.table or UNNAMED, data=self.data, rows=rows, recipe=recipe,
             beliefs=stated or Beliefs.fitted_on(question.reference, question.public_reference), sign_off=self.sign_off,

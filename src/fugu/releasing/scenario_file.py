@@ -271,7 +271,7 @@ def question_text(question: Question, folder: Path = Path()) -> str:
         value = getattr(question, name)
         if name in _PATHS and value != STREAM and not os.path.isabs(value):
             value = os.path.relpath(value, folder)
-        chosen.setdefault(said.section, {})[said.key or name] = value
+        chosen.setdefault(said.section, {})[said.key or name] = json.loads(value) if name == "chain" else value
     declared = "" if question.schema is None else schema_text(Schema.load(question.schema).to_json())
     if question.laws is not None:
         stated = json.loads(question.laws)
