@@ -343,7 +343,8 @@ def as_text(key: str, value: object) -> str:
         return value.isoformat() if isinstance(value, date) else str(os.fspath(value))
     if isinstance(value, Number) and not isinstance(value, bool):
         return repr(float(value)) if isinstance(value, float) else str(value)
-    if isinstance(value, dict | list) and value and (key in ("laws", "chain") or (key == "protect" and isinstance(value, dict))):
+    told = key in ("laws", "chain") or (key == "protect" and isinstance(value, dict))
+    if told and isinstance(value, dict | list) and value:
         return json.dumps(value, default=str, ensure_ascii=False)  # by secret
     if isinstance(value, list | tuple) and value:
         if key == "query" and all(isinstance(item, str) for item in value):

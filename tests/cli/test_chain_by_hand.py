@@ -7,7 +7,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from fugu_verify import prove_again
 from typer.testing import CliRunner
 
 import fugu
@@ -15,6 +14,7 @@ import fugu.cli.app as cli
 from fugu.documents.sentences import PRIVATE_NUMBERS
 from fugu.errors import FuguError
 from fugu.queries.sequence_prior import chain_by_hand
+from fugu_verify import prove_again
 
 STATED = {"states": ["well", "ill"], "transition": [[0.8, 0.2], ["1/3", "2/3"]], "start": "stationary"}
 FILE = """
@@ -38,7 +38,9 @@ epsilon = 1
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    rows = [f"p{p},{d},{'odd' if p == d == 3 else 'ill' if (p + d) % 3 else 'well'}" for p in range(40) for d in range(5)]
+    rows = [
+        f"p{p},{d},{'odd' if p == d == 3 else 'ill' if (p + d) % 3 else 'well'}" for p in range(40) for d in range(5)
+    ]
     Path("days.csv").write_text("\n".join(["patient,day,health", *rows]) + "\n")
     Path("days.toml").write_text(FILE)
     return tmp_path
@@ -110,7 +112,7 @@ def test_influence_takes_it():
         ("length = 6", "length = 4", "less than the longest sequence"),
         ("length = 6", "length = 6\nsmoothing = 0.5", "--smoothing: the chain is stated by hand"),
         ("[budget]", '[data]\nreference = "days.csv"\n[budget]', "--reference: the chain is stated by hand"),
-        ("[sequence.chain]", '[sequence]\ngaps = "modelled"\nevery = "1"\n[sequence.chain]', "leave out --columns"),
+        ("[sequence.chain]", '[sequence]\ngaps = "modelled"\nevery = "1"\n[sequence.chain]', "no --columns"),
     ],
 )
 def test_what_is_no_chain_is_refused_by_its_key(old, new, why):
@@ -127,5 +129,3 @@ def test_a_chain_is_read_exactly():
     law = chain_by_hand(json.dumps({**STATED, "start": ["1/4", 0.75]}), 3)
     assert law.marginal(1).tolist() == [0.25, 0.75]
     assert chain_by_hand(json.dumps({**STATED, "start": "any"}), 3).free
-
-

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fugu_verify import prove_again
 
 import fugu
 from fugu.errors import NotProvable
@@ -19,6 +18,7 @@ from fugu.loss.door import bound, leakage
 from fugu.loss.leakage import on_grid
 from fugu.noise.heavy import Cauchy2, Cauchy4, Cauchy6, HeavyNoise
 from fugu.numbers import balls
+from fugu_verify import prove_again
 from hunting import search
 
 KINDS = (Cauchy2, Cauchy4, Cauchy6)

@@ -60,7 +60,8 @@ def influence(question: Question, plot: str | None, as_json: bool) -> None:
         best = fugu.dp_budget(chain, asked)
         group = as_fraction(asked) / chain.length
     told: dict[str, Any] = {
-        "users": 0 if by_hand else len(known.sequences), "states": list(chain.states), "length": chain.length, "smoothing": smoothing,
+        "users": 0 if by_hand else len(known.sequences), "states": list(chain.states), "length": chain.length,
+        "smoothing": smoothing,
         "start": written["initial"], "forbidden transitions": written["forbidden transitions"],
         **({"confidence": written["confidence"]["confidence"]} if "confidence" in written else {}),
         "skipped": list(chain.skipped), "influence": [{"b": b, "a": a} for b, a in points], "epsilon": float(asked),
@@ -103,8 +104,9 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
     if "confidence" in told:
         level = float(Fraction(told["confidence"]))
         sure = f"; every chain between limits that hold the truth with confidence {level:.10g} over the draw of SEQ"
+    whose = f"{told['users']} users" if told["users"] else "stated by hand"
     out.print(
-        f"{'stated by hand' if not told['users'] else str(told['users']) + ' users'}; {several(len(names), 'state')} ({escape(listed)}); length {told['length']}; "
+        f"{whose}; {several(len(names), 'state')} ({escape(listed)}); length {told['length']}; "
         f"{told['forbidden transitions']} of {len(names) ** 2} transitions forbidden; smoothing {told['smoothing']:g}; "
         f"{told['start'] if isinstance(told['start'], str) else 'fitted' if told['users'] else 'stated'} start{sure}"
         f"{escape(unprotected(told['skipped']))}",

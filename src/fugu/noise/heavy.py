@@ -196,7 +196,7 @@ class HeavyNoise(Noise):
 
 def _kind(tail: int) -> type[HeavyNoise]:
     words = "generalised Cauchy noise on a lattice, a peak at zero with heavy tails and a scale of"
-    doc = f"""Noise on a lattice with tails of the power {tail}: mass ~ (1 + (k grid / scale)^2)^(-{tail // 2}) at k grid.
+    doc = f"""Noise on a lattice with tails of power {tail}: mass ~ (1 + (k grid / scale)^2)^(-{tail // 2}) at k grid.
 
     `scale`: a finite number >= 0, 0 is no noise; `grid`: a positive number, a Fraction, or a text such as "0.1"."""
     stated = {"name": f"cauchy{tail}", "power": tail, "words": words, "refused": None, "__doc__": doc}
@@ -234,7 +234,7 @@ def whole(square: Fraction, m: int, precision: int) -> arb:
             root = arb_series([balls.of(square), 1], prec=m).sqrt()
             fall = (root * (-2 * arb.pi())).exp()
             series = (fall + 1) / (1 - fall) / root * arb.pi()
-            return balls.of(square) ** m * series[m - 1] * (-1) ** (m - 1)
+            return arb(balls.of(square) ** m * series[m - 1] * (-1) ** (m - 1))
         finally:
             ctx.cap = cap
 
@@ -251,10 +251,10 @@ def _line(m: int) -> arb:
 #
 #     A(n) = t (t + 1) / M (s^2 / (s^2 + n^2))^m,      M = 3 for m = 1, else 2,
 #
-# but (0, minus) never. Kept is k = n or -n, each k with mass 1 / (2 c M) times its weight, once: the law. A <= 1, as n >=
-# c (t - 1) >= s (t - 1) gives weight <= (1 + (t - 1)^2)^-m: t = 1: 2 / M; t = 2: 6 / (2^m M); t = 3: 12 / (5^m M) and so
-# on, falling. T and the coin are decided on as many bits as they take; nothing rests on doubles but where they decide
-# outside their error.
+# but (0, minus) never. Kept is k = n or -n, each k with mass 1 / (2 c M) times its weight, once: the law. A <= 1, as
+# n >= c (t - 1) >= s (t - 1) gives weight <= (1 + (t - 1)^2)^-m: t = 1: 2 / M; t = 2: 6 / (2^m M); t = 3: 12 / (5^m M)
+# and so on, falling. T and the coin are decided on as many bits as they take; nothing rests on doubles but where they
+# decide outside their error.
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class HeavySampler:
 
     def __post_init__(self) -> None:
         if not 0 < self.steps <= 2**50:
-            raise BadNoise(f"scale / grid must be above 0 and at most 2^50, got {float(self.steps):g}; coarsen the grid")
+            raise BadNoise(f"scale / grid must be above 0, at most 2^50, got {float(self.steps):g}; coarsen the grid")
 
     @cached_property
     def level(self) -> int:

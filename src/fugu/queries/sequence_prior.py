@@ -175,7 +175,7 @@ def chain_by_hand(told: str, length: int | None) -> MarkovChain:
     try:
         given = json.loads(told)
     except (ValueError, RecursionError):
-        raise UsageError("the chain is not JSON: a table is expected, as in [sequence.chain] of a scenario file") from None
+        raise UsageError("the chain is not JSON: a table is expected, as in [sequence.chain] of a file") from None
     if not isinstance(given, Mapping) or set(given) != set(_STATED):
         raise UsageError(f"[sequence.chain] must be a table of {', '.join(_STATED)}, and of nothing else")
     states, rows, start = (given[key] for key in _STATED)
@@ -187,7 +187,8 @@ def chain_by_hand(told: str, length: int | None) -> MarkovChain:
         raise UsageError("[sequence.chain]: transition is a list of rows, and start a list, 'any' or 'stationary'")
     try:
         numbers = [[[float(read_number(x)) for x in row] for row in table] for table in tables]
-        return MarkovChain(numbers[0], length or 2, start if isinstance(start, str) else numbers[1][0], states)
+        begins = cast(Start, start if isinstance(start, str) else numbers[1][0])
+        return MarkovChain(numbers[0], length or 2, begins, states)
     except FuguError as error:
         raise UsageError(f"[sequence.chain]: {error}") from None
 

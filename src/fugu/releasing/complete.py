@@ -48,9 +48,8 @@ def _missing(question: Question, delivery: Delivery) -> Iterator[tuple[str, str]
     if question.chain is not None and question.length is None:
         yield (
             "how long the longest sequence is at most (--length N)",
-            ("say how many entries the longest sequence has at most, which is public: --length N; a chain by hand says it "
-             "not"),
-        )  # fmt: skip
+            ("say how many entries the longest sequence has at most, which is public: --length N"),
+        )
     if question.laws is not None and question.rows is None:
         yield (
             "how many rows the TABLE has (--rows N)",

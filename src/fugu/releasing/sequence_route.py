@@ -92,10 +92,10 @@ class EntryColumns:
         """A table that says of a stated chain what a reference would: one sequence of its length, every state in it."""
         layout = self.told.sequence
         if layout.wide or layout.end is not None or layout.gaps == MODELLED or layout.cuts:
-            raise UsageError("a chain by hand is of rows with a time and a state; leave out --columns, --end, --bins, --gaps")
+            raise UsageError("a chain by hand is of rows with a time and a state: no --columns, --end, --bins, --gaps")
         states = [chain.states[k % chain.size] for k in range(max(chain.length, chain.size))]
-        return Table({self.state: states, **{name: [k if name == self.order else "1" for k in range(len(states))]
-                                              for name in (self.by, self.order) if name is not None}})  # fmt: skip
+        rows: dict[str | None, Any] = {self.by: ["1"] * len(states), self.order: range(len(states)), self.state: states}
+        return Table({name: list(column) for name, column in rows.items() if name is not None})
 
     def timed(self, table: str | Table) -> tuple[Table, Timed]:
         """A reference as it stands, and its sequences with their times."""
@@ -131,7 +131,8 @@ def _read(
     which the reference stands in for it; `reference`: None to take the table's own beliefs, which then count as
     public."""
     named = not columns.declared and isinstance(reference, str)  # by the reference's own header line
-    opened, known = replace(columns, header=columns.header or named).timed(str(table) if reference is None else reference)
+    first = str(table) if reference is None else reference
+    opened, known = replace(columns, header=columns.header or named).timed(first)
     if named and not columns.header:
         known = replace(known, schema=replace(known.schema, header=opened.columns))
     spare, rule = _spare(known.schema.fields[columns.state], columns.state, known, other)
@@ -369,8 +370,8 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
         chain, mechanism, asked=options.number("epsilon", asked.epsilon),
         schema=schema.only(name for name in (*columns.names, schema.sequence.end) if name is not None),
         spacing=() if schema.sequence.end is not None else spacing(own.plan), odd="; ".join(dict.fromkeys(odd)),
-        fitted_on=BY_HAND if stated else REFERENCE if asked.reference is not None else THE_TABLE, smoothing=asked.smoothing,
-        prior_digest=prior_digest(chain), ledger=dispatch.charged,
+        fitted_on=BY_HAND if stated else REFERENCE if asked.reference is not None else THE_TABLE,
+        smoothing=asked.smoothing, prior_digest=prior_digest(chain), ledger=dispatch.charged,
         budget=None if isinstance(budget, Pure) else budget,
     )  # fmt: skip
     told, bounds = columns.told, options.bounds(asked.bounds)

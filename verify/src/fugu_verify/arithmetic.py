@@ -122,8 +122,9 @@ def pi(bits: int) -> Enclosure:
             total += power // k if k % 4 == 1 else -(power // k)
             power, k = power // (x * x), k + 2
         slack = 2 * k  # each term is cut by less than two units, and the rest is below one
-        low, high = low + min(times * (total - slack), times * (total + slack)), high + max(
-            times * (total - slack), times * (total + slack)
+        low, high = (
+            low + min(times * (total - slack), times * (total + slack)),
+            high + max(times * (total - slack), times * (total + slack)),
         )
     return low >> work - bits, -(-high >> work - bits)
 

@@ -171,7 +171,7 @@ class Weights:
         if power := self.noise.power:
             square = self.noise.decay**2
             n, d = square.numerator, square.denominator
-            return (d**power << self.bits) // (d + n * m) ** power
+            return int((d**power << self.bits) // (d + n * m) ** power)
         if self.noise.silent or self.noise.decay * m > self.bits:
             return 0  # e^-x < 2^-x: below one unit
         if 2 * m.bit_length() + 16 > self.spare:

@@ -91,7 +91,6 @@ class Summed:
         side = Fraction(exp(-c * shift, self.bits)[1], unit - ratio)
         return Fraction(0), (d << d) * side / _first(self.whole.normal[0], d)
 
-
     def _chord(self, pair: Pair, alpha: Fraction) -> tuple[Fraction, Fraction]:
         """L^alpha <= a + b L for L = P/Q in [1/f, f], f the largest ratio there, by convexity: a Q + b P of what both
         have beyond the box. The sum of P L^(alpha - 1) is at least f^-alpha P."""
