@@ -107,6 +107,9 @@ def form_of(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> str:
         raise BadTable(
             f"{name!r} is {kind}; save the sheet as CSV (in the spreadsheet: save as, CSV UTF-8), and give that file"
         )
+    if form in (".csv", ".tsv") and dialect.names is None and begins.startswith(b"\x1f\x8b"):
+        how = "unpack it on the way: gunzip -c FILE.gz | fugu ..." if streamed else f"its name must end in {form}.gz"
+        raise BadTable(f"{'standard input' if streamed else repr(name)} is packed with gzip; {how}")
     if not form:
         raise BadTable(f"{name!r} is not a table fugu reads; give a file ending in .csv, .tsv, .parquet or .xlsx")
     return form
@@ -408,9 +411,8 @@ def named_columns(cells: Sequence[str]) -> tuple[str, ...]:
 
 
 def _foreign(file: Path, dialect: Dialect) -> BadTable:
-    how = "pipe it as UTF-8, unpacked (gunzip -c FILE |)" if str(file) == STREAM else "save it as UTF-8, plain or gzip"
     return BadTable(
-        f"{str(file)!r} is not a CSV file in {dialect.encoding.upper()}; {how}, or declare "
+        f"{str(file)!r} is not a CSV file in {dialect.encoding.upper()}; save it as UTF-8, plain or gzip, or declare "
         'another one in the schema: encoding = "latin-1"'
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections import Counter
@@ -281,6 +282,17 @@ def why_text(values: Iterable[object], decimal: str = ".") -> str:
     if len(texts) > 1 and all(map(is_moment, texts)):
         return ': it holds dates; declare it in the schema (kind = "time" with an origin)'
     return ""
+
+
+def comma(values: Iterable[object], decimal: str = ".") -> str:
+    """The advice for a column whose text is numbers with a decimal comma, most of it; "" for any other.
+
+    >>> comma(["139,5", "140,1", "?"])[:45], comma(["a", "b"]), comma(["1,234", "5,678"])
+    ('numbers are written with a decimal comma; decl', '', '')
+    """
+    texts = [(x, 1) for x in values if isinstance(x, str) and math.isnan(number_of(x, decimal))]
+    first = causes(texts, decimal)[:1]
+    return first[0].advice if first and first[0].name == DECIMAL_COMMA else ""
 
 
 def other_dates(cells: Iterable[tuple[str, int]], declared: Iterable[str]) -> Cause | None:
