@@ -144,8 +144,8 @@ def test_show_tells_what_was_asked_spent_worth_and_left_for_every_kind_of_prior(
         assert found["believed"] is None if prior is None else found["believed"].startswith(described[:9])
         if prior is not None:
             assert number(found["spent"]) == float(getattr(charge, "rho", charge.epsilon)) != number(found["worth"])
-    for said in ("asked 2 requests: 1 settled, 1 refused", "rho 0.02 (zCDP) for each entry, before translation",
-                 "after translation with its prior", "the entries counted as independent"):  # fmt: skip
+    for said in ("asked 2 requests: 1 settled, 1 refused", "rho 0.02 (zCDP) for each entry, its prior left aside",
+                 "with its prior", "the entries counted as independent"):  # fmt: skip
         assert said in words
     requests = json.loads(show(path, "--json"))["requests"]
     assert [r["worth so far"] is None for r in requests if r["data"] == "field"] == [False, True]
@@ -167,7 +167,7 @@ def test_a_ledger_of_an_earlier_version_says_that_the_worth_is_not_known(tmp_pat
         ledger.spend("a", Charge.per_entry(0.1), lambda: 0)
     assert "worth not known: the file does not hold the prior" in show(tmp_path / "l.db")
     found = json.loads(show(tmp_path / "l.db", "--json"))["data sets"][0]
-    assert found["left"] is None and found["spent is"] == "for each entry, before translation with its prior"
+    assert found["left"] is None and found["spent is"] == "for each entry, its prior left aside"
 
 
 def test_errors_name_both_terms(tmp_path):
@@ -176,9 +176,9 @@ def test_errors_name_both_terms(tmp_path):
         ({"budget": ZCDP(0.2), "prior": FIELD}, r"another budget: with ZCDP\(rho=0.1\), and now ZCDP\(rho=0.2\)"),
         (
             {"budget": ZCDP(0.1), "prior": FIELD.of_width(0.3)},
-            r"another prior \(of a session: another reference, secret, schema or unit\): .*width 0.2.*width 0.3",
+            r"other beliefs \(another reference, secret, schema or unit\): .*width 0.2.*width 0.3",
         ),
-        ({"budget": ZCDP(0.1), "prior": None}, "another prior .*and now none is given"),
+        ({"budget": ZCDP(0.1), "prior": None}, "other beliefs .*and now none"),
         (
             {"budget": ZCDP(0.1), "prior": FIELD, "entries": 13},
             "another number of entries: with none stated, and now 13",

@@ -53,21 +53,18 @@ def examine(
     Parameters:
 
     - `source`: what `fugu.verify` takes; or files as they were handed over, {name: bytes}: the certificate, and perhaps
-      the published file and the reference, which are told apart by what the certificate says.
+      the published file and the reference, which are told apart by what the certificate says. A private part among
+      them is not read.
     - `published`, `reference`, `ledger`, `data`, `private`, `signer`, `twice`: as there.
 
     Returns a `Verdict` with one line for each check. Raises `CertificateError` or `UsageError` where there is no whole
     document to begin with."""
     if isinstance(source, Mapping):
-        with laid_out(source) as (folder, other, known):
-            more: dict[str, Any] = {
-                "ledger": ledger,
-                "data": data,
-                "private": private,
-                "signer": signer,
-                "twice": twice,
-            }
-            return examine(folder, published=published or other, reference=reference or known, **more)
+        with laid_out(source) as given:
+            told = {"published": published, "reference": reference, "signer": signer}
+            roles = {name: path or given.roles.get(name) for name, path in told.items()}
+            verdict = examine(given.source, **roles, ledger=ledger, data=data, private=private, twice=twice)
+            return verdict.with_checks([("files", "not checked", note) for note in given.notes])
     found = find(source)
     opened = private_part(found, private)
     release = found.release

@@ -14,7 +14,16 @@ from fugu.data.cells import Categories, meant, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import Field, is_gone
 from fugu.data.private import (
-    DECIMAL_COMMA, ENCODING, SPELLING, Cause, causes, comma, other_dates, respelt, spellings, undecoded,
+    DECIMAL_COMMA,
+    ENCODING,
+    SPELLING,
+    Cause,
+    causes,
+    comma,
+    other_dates,
+    respelt,
+    spellings,
+    undecoded,
 )  # fmt: skip
 from fugu.data.schema import Schema
 from fugu.data.secrets import rule_of

@@ -259,7 +259,7 @@ def show(said: Iterable[blocks.Block]) -> None:
             case blocks.Text(text, tone) if tone == blocks.CAUTION:
                 warn([text])
             case blocks.Text(text, strong="", soft=soft, formal=formal):
-                say(text.replace("{}", spoken(formal).strip()) if formal else text, soft_wrap=soft)
+                say(text.replace("{}", spoken(formal).strip()) if formal else spoken(text), soft_wrap=soft)
             case blocks.Text(text, strong=strong):
                 out.print(f"[bold]{escape(strong)}[/]{escape(text)}")
             case _:
