@@ -23,7 +23,6 @@ from fugu.cli.console import (
     progress,
     say,
     show,
-    spoken,
     usable_table,
     warn,
 )
@@ -183,7 +182,7 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     if scenario.report.rows is not None or scenario.report.skipped:
         out.print(str(scenario.report), markup=False)
     if found.basis:
-        say(spoken(f"how usable it is, {found.basis}"))
+        say(f"how usable it is, {found.basis}")
     if within is not None:
         say(str(within))
         say("what else lowers it, before the counts are looked at: " + "; ".join(within.advice))
@@ -247,7 +246,7 @@ def _routes(question: Question, as_json: bool) -> None:
         )
     out.print(grid(f"Expected error, {size}", columns, ("question", "in"), rows=lines))
     out.print(usable_table(usable))
-    say(spoken(basis))
+    say(basis)
     say(_ROUTES)
     for why in dict.fromkeys(one.why for one in found if one.why):
         say(why)

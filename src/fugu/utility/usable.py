@@ -439,7 +439,7 @@ class RowsFor:
     reference and counts as public.
 
     >>> print(RowsFor(None, 303))
-    for 303 rows, as many as the reference has; rows=... is for another number
+    for 303 rows, the reference's; where the table has another number, declare it as rows
     >>> RowsFor(1000, 303).number, str(RowsFor(1000, 303))
     (1000, 'for 1,000 rows, as declared')
     """
@@ -469,5 +469,5 @@ class RowsFor:
         if self.own:
             return f"for {self.reference:,} rows, those of the table, which counts as public"
         if self.declared is None:
-            return f"for {self.number:,} rows, as many as the reference has; rows=... is for another number"
+            return f"for {self.number:,} rows, the reference's; where the table has another number, declare it as rows"
         return f"for {self.number:,} rows, as declared"
