@@ -4,20 +4,16 @@ document says of them."""
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
+from pathlib import Path
 from typing import Any, cast
 
 from fugu.auditing import MODEL
 from fugu.calibration.driver import calibrate
 from fugu.data import read_table
-from fugu.data.files import FORMS
 from fugu.documents.certificate import Certificate
 from fugu.documents.document import Checked, Document, NotChecked, canonical_json, checked
 from fugu.documents.kinds import inner, read
@@ -26,7 +22,7 @@ from fugu.documents.reading import load_json, reading
 from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, commit_table, file_sha256, same
 from fugu.documents.swap import SWAP
 from fugu.errors import BadNoise, CertificateError, FuguError, UsageError
-from fugu.files import file_name, parts_of, write_bytes
+from fugu.files import file_name, parts_of
 from fugu.guarantee import Approx, Pure
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
@@ -41,101 +37,7 @@ from fugu.queries.sequence_prior import chain_again, chain_json
 from fugu.scenario import Scenario
 from fugu.session.checks import check_fitted
 from fugu.verifier.verify import Source, document_of
-from fugu.visible import Json, visible
-
-_MOST_FILES, _MOST_HANDED = 20, 256 * 1024**2
-"""So many files, of so many bytes in all, are looked at of those that are handed over."""
-
-
-PRIVATE = "this file should not have left its owner. It was not read"
-_PLAIN, _COPY = re.compile(r"[\w][\w .()+@-]{0,150}", re.ASCII), re.compile(r" ?\(\d{1,3}\)(?=\.)")
-
-
-@dataclass(frozen=True)
-class Handed:
-    """Files that were handed over, told apart: the `document`; `roles`, where the published file, the reference and the
-    list of signers lie; `notes`, what was left out, or taken for something that it is not called."""
-
-    document: Exhibit
-    roles: Mapping[str, Path]
-    notes: tuple[str, ...]
-
-    @property
-    def source(self) -> Path:
-        """The file of the document."""
-        return Path(str(self.document.folder), str(self.document.name))
-
-
-@contextmanager
-def laid_out(handed: Mapping[str, bytes]) -> Iterator[Handed]:
-    """Files that are handed over by name, in a folder of their owner's that goes afterwards. Limits, and what must not
-    be looked at, come first."""
-    if len(handed) > _MOST_FILES:
-        raise UsageError(f"at most {_MOST_FILES} files are looked at together")
-    if not all(isinstance(content, bytes) for content in handed.values()):
-        raise UsageError("what is handed over of a file is its bytes")
-    if sum(map(len, handed.values())) > _MOST_HANDED:
-        raise UsageError(f"the files are not read: they have more than {_MOST_HANDED:,} bytes")
-    given, notes = _by_plain_names(handed)
-    if not any(name.endswith(".json") for name in given):
-        said = "; ".join([*notes, "none of the files is a certificate, such as OUT.certificate.json"])
-        raise UsageError(f"there is nothing to check: {said}")
-    with TemporaryDirectory(prefix="fugu-") as place:
-        folder = Path(place, "files")
-        folder.mkdir()
-        for name, content in given.items():
-            write_bytes(folder / name, content)
-        stated = [folder / name for name in given if name.endswith(".json")]
-        found = find(stated[0] if len(stated) == 1 else folder)  # of several, the one release among them
-        roles = _roles_of(found, sorted({*given} - {found.name}), notes)
-        yield Handed(found, roles, tuple(notes))
-
-
-def _by_plain_names(handed: Mapping[str, bytes]) -> tuple[dict[str, bytes], list[str]]:
-    """The files by plain names of their own, and what is said of those that are left out: a private part, which is told
-    by its name, else by the first words of it."""
-    given, notes = dict[str, bytes](), list[str]()
-    for place, (said, content) in enumerate(handed.items()):
-        name = PurePosixPath(said.replace("\\", "/")).name
-        if name.lower().endswith(".private.json") or f'"{PrivatePart.SCHEMA}"'.encode() in content:
-            notes.append(f"{visible(name)}: {PRIVATE}")
-            continue
-        if not _PLAIN.fullmatch(name) or name in given:
-            ending = PurePosixPath(name).suffix if re.fullmatch(r"\.[a-z]{1,8}", PurePosixPath(name).suffix) else ""
-            name = f"file-{place + 1}{ending}"
-        given[name] = content
-    return given, notes
-
-
-def _roles_of(found: Exhibit, names: list[str], notes: list[str]) -> dict[str, Path]:
-    """Which file is what: by its name in the document, else by what is still missing; what is taken for something it is
-    not called is said to be."""
-    release, roles, rest, folder = found.release, dict[str, Path](), list[str](), Path(str(found.folder))
-    parts = [] if release is None else [str(file["name"]) for file in release.published]
-    wanted = {"published": parts[0]} if len(parts) == 1 else {}
-    if release is not None and release["beliefs"]["name"] is not None:
-        wanted["reference"] = str(release["beliefs"]["name"])
-    for name in names:
-        if name.endswith(".sig"):
-            (folder / name).rename(folder / f"{found.name}.sig")
-        elif "signers" in name:
-            roles["signer"] = folder / name
-        elif role := next((role for role, said in wanted.items() if _COPY.sub("", name) == said), ""):
-            roles[role] = folder / name
-        elif not name.endswith((".json", ".html")) and name not in parts:
-            rest.append(name)
-    for name in rest:
-        role = next((role for role in wanted if role not in roles and name.lower().endswith(FORMS)), "")
-        if role:
-            roles[role] = folder / name
-            notes.append(
-                f"{name} was taken for {'the published file' if role == 'published' else role} {wanted[role]!r}"
-            )
-        else:
-            notes.append(f"{name}: the certificate speaks of no such file, so it was not read")
-    if "published" in roles and _PLAIN.fullmatch(wanted["published"]):
-        roles["published"] = roles["published"].rename(folder / wanted["published"])
-    return roles
+from fugu.visible import Json
 
 
 @dataclass(frozen=True)

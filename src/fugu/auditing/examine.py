@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from fugu.auditing import PathLike
-from fugu.auditing.beside import Exhibit, check_data, find, laid_out, private_part, published_checks, reference_checks
+from fugu.auditing.beside import Exhibit, check_data, find, private_part, published_checks, reference_checks
 from fugu.auditing.books import ledger_checks, request_of
+from fugu.auditing.handed import laid_out
 from fugu.auditing.signature import signature_checks
 from fugu.data import csv_text, read_table
 from fugu.data.layout import MODELLED

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import fugu
-from fugu.auditing.beside import Exhibit, Handed, laid_out
+from fugu.auditing.beside import Exhibit
 from fugu.auditing.examine import examine
+from fugu.auditing.handed import Handed, laid_out
 from fugu.auditing.signature import signed_by
 from fugu.documents.document import NotChecked
 from fugu.documents.promises import promise_lines
