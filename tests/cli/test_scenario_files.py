@@ -66,7 +66,7 @@ def test_init_writes_a_file_that_every_command_takes(folder):
     told = tomllib.loads(text)
     # wrong version, which was ours: it begins with a column, which closes the table
     assert told["question"] == {"query": "count, mean(age), histogram(ward)", "unit": "patient"}
-    assert 'publish = "age" publishes a column' in " ".join(text.replace("# ", "").split())
+    assert 'publish = "age" instead is a column' in " ".join(text.replace("# ", "").split())
     run("init", "clinic_reference.csv", "--epsilon", "0.25", "--publish", "age", "--table", "not_there.csv", "--force")
     text = (folder / "scenario.toml").read_text()
     told = tomllib.loads(text)

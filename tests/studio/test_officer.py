@@ -17,7 +17,7 @@ import pytest
 from studios import CLINIC, running, tables
 
 import fugu
-from fugu.auditing import handed
+from fugu.auditing.examine import PRIVATE
 from fugu.studio import desk, officer, work
 from fugu.studio.jobs import Child
 
@@ -88,11 +88,11 @@ def test_an_edited_file_is_found(folder):
 def test_a_private_part_is_refused_unread(folder):
     files = given(folder, "out.certificate.json", "out.private.json")
     page = checked(files)
-    assert handed.PRIVATE in page and "It holds" in page
+    assert PRIVATE in page and "It holds" in page
     page = checked(given(folder, "out.private.json"))
-    assert handed.PRIVATE in page and "It holds" not in page
+    assert PRIVATE in page and "It holds" not in page
     page = checked([*given(folder, "out.certificate.json"), ("x.json", (folder / "out.private.json").read_bytes())])
-    assert handed.PRIVATE in page  # under another name it is told by what it is
+    assert PRIVATE in page  # under another name it is told by what it is
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen here")

@@ -13,18 +13,7 @@ from numpy.typing import NDArray
 from fugu.data.cells import Categories, meant, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import Field, is_gone
-from fugu.data.private import (
-    DECIMAL_COMMA,
-    ENCODING,
-    SPELLING,
-    Cause,
-    causes,
-    comma,
-    other_dates,
-    respelt,
-    spellings,
-    undecoded,
-)  # fmt: skip
+from fugu.data.private import ENCODING, SPELLING, Cause, causes, comma, other_dates, respelt, spellings, undecoded
 from fugu.data.schema import Schema
 from fugu.data.secrets import rule_of
 from fugu.visible import Json, several
@@ -203,8 +192,8 @@ def _causes(known: Field, mine: Tally, decimal: str) -> Iterable[str]:
             such = f" such as {', '.join(map(repr, some[:_SHOWN]))}" if some else ""
             yield f"{cause.name}: {cause.cells:,} cells{such}; {cause.advice}"
         return
-    if mark := comma(known.values or (), decimal):
-        yield f"{DECIMAL_COMMA}: it is read as categories, which are the reference's; {mark}"
+    if (mark := comma(known.values or (), decimal)) is not None:
+        yield f"{mark.name}: it is read as categories, which are the reference's; {mark.advice}"
         return
     if (dates := other_dates(mine.puzzling, known.values or ())) is not None:
         yield f"{dates.name}: {dates.cells:,} cells; {dates.advice}"

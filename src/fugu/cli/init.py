@@ -108,17 +108,14 @@ def started(answers: Answers, given: Given, folder: Path) -> str:
     else:
         question = {"query": published} | ({"by": given["by"]} if given.get("by") else {})
         if "publish" not in given:
-            why["query"] = "Chosen to begin with: a few numbers about many rows, with little noise."
-            if usual["publish"]:
-                column = f"publish = {value_text(usual['publish'][0])}"
-                why["query"] += (
-                    f" Instead of it, {column} publishes a column row by row: each row has noise of its own, and after "
-                    "it nothing else of the table can go out."
-                )
+            column = value_text(next(iter(usual["publish"]), "COLUMN"))
+            why["query"] = (
+                f"Chosen to begin with: few numbers about many rows, with little noise. publish = {column} instead is "
+                "a column row by row: each row has noise of its own, and nothing else of the table can go out after it."
+            )
     values = seen[usual["protect"][0]].values if usual["protect"] else 0
     question |= choice("unit", "no value of it repeats in the reference")
     epsilon = given.get("epsilon", USUAL_EPSILON)
-    first = "release --dry-run" if "query" in question else "compare"
     private = {"table": _beside(given["private"], folder)} if given.get("private") else {}
     chosen: dict[str, Said] = {
         "data": {"reference": _beside(answers.path, folder), **private}, "question": question,
@@ -126,7 +123,7 @@ def started(answers: Answers, given: Given, folder: Path) -> str:
     }  # fmt: skip
     why["epsilon"] = odds(epsilon)
     head = (
-        f"What fugu is asked, in one file: fugu {first} --scenario THIS, then fugu release --scenario THIS.\n"
+        "What fugu is asked, in one file: fugu compare --scenario THIS, then fugu release --scenario THIS.\n"
         f"Written by fugu init from the reference {Path(answers.path).name!r}; no private table was opened. Whoever "
         "reads this file learns the columns, categories and ranges of the reference.\n"
         "Options on the command line override it. Paths are relative to this file. Lines that begin with # do nothing."

@@ -27,8 +27,7 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
     if delivery.output != STREAM:
         went = dispatched(question, books, delivery, terminal)
         _recognised(went, question)
-        present(went, delivery.as_json)
-        terminal.look_again()
+        present(went, delivery.as_json, terminal.alarms)
         return
     same = hashlib.sha256(repr((question, books.data, books.request)).encode()).hexdigest()[:12]
     named, as_json = replace(delivery, output=f"release-{same}.csv"), delivery.as_json
@@ -43,8 +42,7 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
             )
             if as_json:
                 went = replace(went, summary={**went.summary, "csv": text})
-        present(went, as_json)
-        terminal.look_again()
+        present(went, as_json, terminal.alarms)
     if isinstance(went, Publication) and not as_json:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -83,11 +81,6 @@ class Terminal:
                 show_check(seen)
                 self.alarms.extend(seen.alarms)
         return err.is_terminal
-
-    def look_again(self) -> None:
-        """After the verdict, which is on noise alone, what the owner saw before it: to nobody else."""
-        for said in self.alarms:
-            err.print(f"[bold red]look at[/] {escape(said)} [dim]({escape(OWNER)})[/]")
 
     def working(self, what: str) -> AbstractContextManager[None]:
         """Bars on stderr."""

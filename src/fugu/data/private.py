@@ -284,15 +284,16 @@ def why_text(values: Iterable[object], decimal: str = ".") -> str:
     return ""
 
 
-def comma(values: Iterable[object], decimal: str = ".") -> str:
-    """The advice for a column whose text is numbers with a decimal comma, most of it; "" for any other.
+def comma(values: Sequence[object], decimal: str = ".") -> Cause | None:
+    """Of a column whose texts are numbers with a decimal comma, most of those that are none otherwise: that cause.
 
-    >>> comma(["139,5", "140,1", "?"])[:45], comma(["a", "b"]), comma(["1,234", "5,678"])
-    ('numbers are written with a decimal comma; decl', '', '')
+    >>> comma(["139,5", "140,1", "?"]).name, comma(["a", "b"]), comma(["1,234", "5,678"])
+    ('decimal comma', None, None)
     """
-    texts = [(x, 1) for x in values if isinstance(x, str) and math.isnan(number_of(x, decimal))]
-    first = causes(texts, decimal)[:1]
-    return first[0].advice if first and first[0].name == DECIMAL_COMMA else ""
+    if decimal == "," or "," not in "".join(map(str, values)):
+        return None
+    first = causes((x, 1) for x in values if isinstance(x, str) and math.isnan(number_of(x, decimal)))[:1]
+    return first[0] if first and first[0].name == DECIMAL_COMMA else None
 
 
 def other_dates(cells: Iterable[tuple[str, int]], declared: Iterable[str]) -> Cause | None:

@@ -290,7 +290,7 @@ def _seen(name: str, known: Field, column: Column, decimal: str) -> ColumnUses:
     if kind in ("numbers", "dates", "categories"):
         _counted(why, kind, values, facts, {_text(known, v): int(n) for v, n in zip(distinct, counts, strict=True)})
     if not known.numeric and (mark := comma(distinct[:_LOOKED].tolist(), decimal)):
-        why["publish"] = why["query"] = f"if it is meant as text: its {mark}"
+        why["publish"] = why["query"] = f"if it is meant as text: its {mark.advice}"
     if not why["unit"] and missing:
         why["unit"] = texts()["counts"]["unnamed"]
     what = said["what"].format(**facts) + (f", {missing:,} missing" if missing and kind != "nothing" else "")

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import fugu
-from fugu.auditing.beside import Exhibit
-from fugu.auditing.examine import examine
-from fugu.auditing.handed import Handed, laid_out
+from fugu.auditing.beside import Exhibit, find
+from fugu.auditing.examine import examine, laid_out
 from fugu.auditing.signature import signed_by
 from fugu.documents.document import NotChecked
 from fugu.documents.promises import promise_lines
@@ -33,8 +32,8 @@ def checked(asked: Json) -> Json:
     # files of one name stay apart: of a path only the last part counts
     files = {f"{k}/{name}": base64.b64decode(content) for k, (name, content) in enumerate(asked["files"])}
     try:
-        with laid_out(files) as given:
-            told = {**_examined(given, asked), "notes": given.notes}
+        with laid_out(files) as (document, roles, notes):
+            told = {**_examined(find(document), document, roles, asked), "notes": notes}
     except CertificateError as error:  # there is no whole document to begin with
         told = {"holds": False, "fails": True, "reason": str(error), "checks": [], "promise": [], "notes": []}
         told |= {"page": "", "name": " ".join(name for name, _ in asked["files"] if name.endswith(".json"))}
@@ -43,10 +42,9 @@ def checked(asked: Json) -> Json:
     return {**told, **lines, "reason": visible(told["reason"]), "checks": checks, "name": visible(told["name"])}
 
 
-def _examined(given: Handed, asked: Json) -> Json:
-    found = given.document
+def _examined(found: Exhibit, document: Path, roles: dict[str, Path], asked: Json) -> Json:
     stage("checking what is stated")
-    verdict = examine(given.source, **given.roles, twice=asked["twice"])
+    verdict = examine(document, **roles, twice=asked["twice"])
     attack = list(_attacked(found)) if asked["attack"] and verdict.holds else []
     stage("making the report")
     return {
@@ -54,7 +52,7 @@ def _examined(given: Handed, asked: Json) -> Json:
         "fails": any(outcome == "fails" for _, outcome, _ in verdict.checks),
         "reason": verdict.reason, "checks": sorted([*verdict.checks, *attack], key=lambda line: line[1] != "fails"),
         "promise": promise_lines(found.document) if verdict.holds else [],
-        "page": main_of(_report(found, given.roles.get("signer"))) if verdict.holds else "",
+        "page": main_of(_report(found, roles.get("signer"))) if verdict.holds else "",
     }  # fmt: skip
 
 
