@@ -121,7 +121,7 @@ def test_show_tells_what_was_asked_spent_worth_and_left_for_every_kind_of_prior(
     path = tmp_path / "l.db"
     kinds = {
         "field": (ZCDP(0.1), FIELD, ZCDP(0.02), "a Gaussian field (12 entries, width 0.2)"),
-        "chain": (Pure(1), CHAIN, Pure(0.1), "a Markov chain: MarkovChain("),
+        "chain": (Pure(1), CHAIN, Pure(0.1), "a Markov chain ("),
         "blocks": (Pure(1), fugu.IndependentBlocks(CHAIN, CHAIN), Pure(0.1), "independent blocks: "),
         "several": (Approx(1, 1e-6), [FIELD, FIELD], Pure(0.1), "2 independent blocks: a Gaussian field"),
         "records": (Pure(1), fugu.Records.example(), Pure(0.1), "independent records of a known law"),
