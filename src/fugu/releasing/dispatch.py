@@ -195,7 +195,7 @@ class Dispatch:
         written = {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
         wrote = Text(f"wrote {', '.join(map(str, files.all()))}")
         unseen = () if going.check is None else (Text(UNSEEN.format(files.private.name)),)
-        return Publication({**written, **summary}, (*blocks, wrote, *unseen), files=files)
+        return Publication({**written, **summary}, (*blocks, *unseen, wrote), files=files)
 
 
 def seen_by(listener: Listener, at: Callable[[], Check]) -> Json | None:
