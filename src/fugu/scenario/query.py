@@ -123,7 +123,8 @@ class ColumnQuery:
         if self.missing == REFUSE and gone.any():
             raise MissingValues(
                 f"column {self.publish!r} has {several(read.rows(gone), 'missing value')}; say what it means: "
-                "missing='drop' leaves them out (which rows is then public), missing=<a number or category> replaces them"
+                "missing='drop' leaves them out (which rows is then public), missing=<a number or category> replaces "
+                "them"
             )
         if not self.drops:
             numbers[gone] = self._replacement() if gone.any() else 0.0
