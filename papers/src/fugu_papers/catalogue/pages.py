@@ -67,9 +67,8 @@ def _index() -> str:
         "what carries that name. Names of the papers are explained in the [glossary](glossary.md), slips in the",
         "[errata](errata.md), and `fugu reproduce` runs the experiments.", "",
         _table(("paper", "what it is", *VERDICTS, "errata"), rows),
-        *_wrapped(f"{sum(bool(each.typed) for each in results())} of {len(results())} are run by a command, which their "
-                  "row names. The rest are notation, definitions that others use, and steps of proofs; Python calls "
-                  "what they name."), "",
+        *_wrapped(f"{sum(bool(each.typed) for each in results())} of {len(results())} are run by a command, which "
+                  "stands in their row. The rest are notation, definitions that others use, and steps of proofs."), "",
         "What the verdicts mean:", "",
         *(f"- **{verdict}**: {_MEANING[verdict]}." for verdict in VERDICTS), "",
     ))  # fmt: skip
