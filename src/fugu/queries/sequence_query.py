@@ -310,7 +310,7 @@ class LatticeMechanism(EntryMechanism):
     | `Histogram`, the ranking of `TopK`     | a count up by 1, another down by 1       | 2       |
     | `Transitions`                          | two taken, two added; twice the same: 6  | 6       |
     | `Transitions` of at most two entries   | one taken, one added                     | 2       |
-    | `Sum`, `Mean`                          | one number by (high - low) / step = n    | n^2     |
+    | `Sum`, `Mean`, `Entries`               | one number by (high - low) / step = n    | n^2     |
 
     It promises rho-zCDP for each entry, and (epsilon, delta) by exact sums (`lattice_delta`). `Several` questions split
     rho by their shares, and divergences add. Choices by permute-and-flip or the exponential mechanism are pure, and

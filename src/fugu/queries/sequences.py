@@ -54,8 +54,8 @@ from fugu.queries.entry_noise import PAIR, Shift
 from fugu.queries.sequence_query import Drawn, LatticeMechanism, SequenceMechanism, SequenceQuery, Several
 
 __all__ = [
-    "ArgMax", "Count", "Histogram", "LatticeMechanism", "Lipschitz", "Mean", "Numbers", "RandomisedResponse", "Select",
-    "SequenceAnswer", "SequenceMechanism", "SequenceQuery", "Several", "States", "Sum", "TopK", "Transitions",
+    "ArgMax", "Count", "Entries", "Histogram", "LatticeMechanism", "Lipschitz", "Mean", "Numbers", "RandomisedResponse",
+    "Select", "SequenceAnswer", "SequenceMechanism", "SequenceQuery", "Several", "States", "Sum", "TopK", "Transitions",
 ]  # fmt: skip
 
 # Counts of one state, of every state, of every transition: whole numbers plus lattice noise.
@@ -224,6 +224,30 @@ class Mean(Sum):
     averaged = True
 
 
+@final
+@dataclass(frozen=True)
+class Entries(Sum):
+    """The entries themselves, clipped to the bounds, user by user and in their order. Replacing one moves its own number
+    alone, by at most high - low: values and bounds are rounded to the step, whose multiple that is.
+
+    >>> Entries(Numbers(0, 10)).exact([1, 12])
+    [Fraction(1, 1), Fraction(10, 1)]
+    """
+
+    name = "entries"
+
+    def evaluate(self, data: Figures) -> Any:
+        return [entry for user in data for entry in user]
+
+    def counted(self, data: Figures) -> NDArray[Any]:
+        return np.array([rounded(entry, self.grid) for entry in self.evaluate(data)], dtype=object)
+
+    def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:
+        one = super().shown(noised, half, entries)
+        values = np.array([nearest_double(int(k) * self.grid) for k in noised])
+        return Drawn(values, tuple(f"entry {place}" for place in range(1, entries + 1)), one.interval)
+
+
 def nearest_double(exact: Fraction) -> float:
     """The nearest finite double: a sum beyond the doubles is not an error, which would tell of the data.
 
@@ -335,6 +359,7 @@ _QUERIES: tuple[tuple[str, Callable[[Mapping[str, Any], re.Match[str]], Sequence
     ),
     ("sum", lambda claims, _: Sum(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
     ("mean", lambda claims, _: Mean(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
+    ("entries", lambda claims, _: Entries(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
     (r"top ([0-9]{1,9})", lambda claims, found: TopK(int(found[1]), states_from(claims), claims["method"])),
     ("arg max", lambda claims, _: ArgMax(states_from(claims), claims["method"])),
     ("randomised response", lambda claims, _: RandomisedResponse(states_from(claims))),
