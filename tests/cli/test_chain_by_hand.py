@@ -87,7 +87,12 @@ def test_another_chain_is_another_request():
     assert run("release", "days.csv", "--scenario", "days.toml", *account, "-o", "a.csv")[0] == 0
     Path("other.toml").write_text(FILE.replace("[0.8, 0.2]", "[0.7, 0.3]"))
     code, said = run("release", "days.csv", "--scenario", "other.toml", *account, "-o", "b.csv")
-    assert code == 2 and "registered with another prior" in said, said
+    assert code == 2 and "registered with other beliefs" in said, said
+
+
+def test_a_comparison_of_rules_needs_sequences_and_says_what_to_call():
+    code, said = run("compare", "--scenario", "days.toml")
+    assert code == 2 and "fugu release --dry-run" in said, said
 
 
 def test_influence_takes_it():

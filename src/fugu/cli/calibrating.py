@@ -28,6 +28,7 @@ from fugu.cli.console import (
 )
 from fugu.data import Schema
 from fugu.documents.sentences import protected
+from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.guarantee import Approx, Pure, weaknesses
 from fugu.guarantee.composition import EACH_ENTRY, both, promise, quote
@@ -265,6 +266,11 @@ _ERRORS = (
 def _rules(question: Question, users: int | None, as_json: bool) -> None:
     """Show every rule; TABLE, the reference, stands in for the sequences to be released, and `users` for theirs."""
     _, allowed = question.asked, options.positive("epsilon", question.epsilon)
+    if question.chain is not None:
+        raise UsageError(
+            "the rules are compared on sequences of a reference; with a chain by hand, fugu influence says what each entry "
+            "may spend, and fugu release --dry-run how usable an answer is"
+        )
     columns, odds = columns_of(question), options.odds(question.epsilon, question.delta)
     budget = odds if isinstance(odds, Approx) else None
     confidence = options.confidence(question.confidence, question.smoothing)
