@@ -1,15 +1,15 @@
-"""All entries, each with noise of its own: what one replaced entry moves, from the definition; certificates; a field."""
+"""All entries, each with noise of its own: what one replaced entry moves, by the definition; certificates; a field."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 import numpy as np
-from fugu_verify import prove_again
 
 import fugu
 from fugu.queries.sequences import query_from
 from fugu.sequences import Entries, LatticeMechanism, Numbers
+from fugu_verify import prove_again
 from hunting import search
 
 FIELD = fugu.GaussianField.ar1(4, 0.5, variance=25, width=2)

@@ -131,6 +131,11 @@ def compare(question: Question, more: Comparing, as_json: bool) -> None:
     """Show what fits the question: rules for sequences, routes for statistics, methods for a column."""
     if question.kind == SEQUENCES:
         question.refuse("alpha", beside=more)
+        if question.chain is not None:
+            raise UsageError(
+                "rules are compared on sequences of a reference; with a chain by hand, fugu influence says what each "
+                "entry may spend, and fugu release --dry-run how usable an answer is"
+            )
         _rules(question, more.users, as_json)
     elif question.kind == COLUMN:
         question.refuse(beside=more)
@@ -266,11 +271,6 @@ _ERRORS = (
 def _rules(question: Question, users: int | None, as_json: bool) -> None:
     """Show every rule; TABLE, the reference, stands in for the sequences to be released, and `users` for theirs."""
     _, allowed = question.asked, options.positive("epsilon", question.epsilon)
-    if question.chain is not None:
-        raise UsageError(
-            "the rules are compared on sequences of a reference; with a chain by hand, fugu influence says what each entry "
-            "may spend, and fugu release --dry-run how usable an answer is"
-        )
     columns, odds = columns_of(question), options.odds(question.epsilon, question.delta)
     budget = odds if isinstance(odds, Approx) else None
     confidence = options.confidence(question.confidence, question.smoothing)

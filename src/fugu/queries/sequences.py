@@ -227,8 +227,8 @@ class Mean(Sum):
 @final
 @dataclass(frozen=True)
 class Entries(Sum):
-    """The entries themselves, clipped to the bounds, user by user and in their order. Replacing one moves its own number
-    alone, by at most high - low: values and bounds are rounded to the step, whose multiple that is.
+    """The entries themselves, clipped to the bounds, user by user and in their order. Replacing one moves its own
+    number alone, by at most high - low, a whole number of steps, before and after rounding.
 
     >>> Entries(Numbers(0, 10)).exact([1, 12])
     [Fraction(1, 1), Fraction(10, 1)]
