@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from flint import arb, fmpz
@@ -40,6 +41,7 @@ class _Ends:
         return (1 - arb(sum(self.above, fmpz(0))) / unit).union(1 - arb(sum(self.below, fmpz(0))) / unit)
 
 
+@lru_cache(maxsize=2)
 def _window(item: Family, noise: Noise, reach: int) -> tuple[list[_Ends], arb]:
     """Every law at all outputs within `reach` steps of its points, and the largest ratio beyond."""
     width = width_of(item) - 1
