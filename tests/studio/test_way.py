@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from studios import running, state_of, tables
+from studios import ENTRIES, HIDDEN, diaries, running, state_of, tables
 
 import fugu
 from fugu.ledger import Books, books
@@ -212,6 +212,52 @@ def test_four_tabs_at_once_draw_once(went):
     client, folder, _ = went
     assert sum(kind == "release" for kind, _ in client.asked) >= 1
     assert [state for _, state in requests_in(folder)] == ["settled"]
+
+
+def paths(folder, kind):
+    """Reference and private table of a kind of question, and what its form asks."""
+    if kind == "sequences":
+        diaries(folder)
+        return folder / "last.csv", folder / "today.csv", ENTRIES
+    tables(folder)
+    private = folder / "clinic_today.csv"
+    private.write_text(private.read_text().replace(",F,", ",Xenomarker,", 3))
+    return folder / "clinic_reference.csv", private, HIDDEN
+
+
+@pytest.mark.parametrize("kind", ["sequences", "property"])
+def test_sequences_and_what_hides_a_share_go_the_same_way(kind, tmp_path, monkeypatch):
+    asked, ask = [], Child.ask
+
+    def heard(self, told, *more):
+        asked.append((self.kind, json.dumps(told)))
+        return ask(self, told, *more)
+
+    monkeypatch.setattr(Child, "ask", heard)
+    reference, table, form = paths(tmp_path, kind)
+    (tmp_path / "hidden").mkdir()
+    private = table.rename(tmp_path / "hidden" / table.name)
+    state = {**state_of(tmp_path), "reference": str(reference), "table": private.name}
+    with running(state, str(private)) as client:
+        client.enter().plan("900", form)
+        pages = {name: client.get(name)[2] for name in ("question", "noise", "improve")}
+        assert client.post("improve", {"measure": "on"})[0] == client.post("sign", {"look": "on"})[0] == 303
+        client.wait()
+        pages |= {"measured": client.get("improve")[2]}
+        look = client.get("sign")[2]
+        client.sign().release()
+        pages |= {name: client.get(name)[2] for name in ("release", "ledger")}
+    assert "records." in look and "Private" in look and {k for k, said in asked if "hidden" in said} == {"release", "look"}
+    assert f'value="{kind}" checked' in pages["question"] and "as declared" in pages["noise"]
+    assert "Twice the epsilon, 1" in pages["measured"] and "leave out" in pages["measured"].lower()
+    out = tmp_path / "out"
+    beside = {"published": out / "release-1.csv", "reference": reference, "ledger": tmp_path / "ledger.db"}
+    verdict = fugu.verify(str(out / "release-1.certificate.json"), **beside, twice=True)
+    assert verdict.holds and not [line for line in verdict.checks if line[1] == "fails"]
+    assert [state for _, state in requests_in(tmp_path)] == ["settled"] and "Ada" in pages["release"]
+    texts = [*pages.values(), *(file.read_text() for file in out.iterdir() if "private" not in file.name)]
+    assert not [text for text in (*texts, look) if "Xenomarker" in text]
+    assert fugu.Question.load(out / "release-1.plan.toml").kind == kind
 
 
 @pytest.mark.parametrize("after", [0.0, 0.9])

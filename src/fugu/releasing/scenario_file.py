@@ -22,7 +22,7 @@ from typing import Any, TypeVar, final, get_type_hints
 from fugu.aliases import own_method
 from fugu.errors import UnknownName, UsageError
 from fugu.files import STREAM, write_text
-from fugu.question import SECTIONS, SIGN_OFF, Ask, Question, as_text, ask, facts
+from fugu.question import PROPERTY, SECTIONS, SIGN_OFF, Ask, Question, as_text, ask, facts
 from fugu.visible import brief
 
 # What a command, or a call, is told beside a question: books, where things go, a training, a property to look at. Like
@@ -203,15 +203,17 @@ class ScenarioFile:
         UsageError for a key of this command's own sections that it has no option for: nothing is ignored in silence
         that changes what a release is."""
         own, taken = _ALONE.get(command), {}
-        for section in ("data", "budget", own) if own else (name for name in keys() if name not in _ALONE.values()):
+        asks = {"publish", "query"} & set(self.sections.get("question", {}))  # then [property] is for fugu property
+        wanted = [name for name in keys() if name not in _ALONE.values() or (name == PROPERTY and not asks)]
+        for section in ("data", "budget", own) if own else wanted:
             for key, value in self.sections.get(section, {}).items():
                 name = keys()[section][key][0]
                 if section == "data" and key == "output" and command != "release":
                     continue
                 if name in known:
                     taken[name] = self._value(section, key, value)
-                elif command == "release" and key != "error":
-                    raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu release has no --{key} here")
+                elif section == own or (command == "release" and key != "error"):
+                    raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu {command} has no --{key} here")
         if SCHEMA in self.sections and SCHEMA in known:
             taken[SCHEMA] = str(self.path)
         stated = [name for name in _BY_HAND if name in self.sections and LAWS in known]

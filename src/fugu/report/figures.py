@@ -39,7 +39,7 @@ from fugu.numbers.text import VALUE, clean, factor, number, shortened
 from fugu.report.curves import FEW, Laws, View, laws, ratio, views
 from fugu.report.facts import Facts, facts, parts
 from fugu.report.shapes import visited
-from fugu.utility.usable import COLUMN, STATISTIC, Usable
+from fugu.utility.usable import COLUMN, COORDINATE, STATISTIC, Usable
 
 Floats = NDArray[np.float64]
 MOST_COVARIANCES = 60
@@ -310,7 +310,8 @@ _REACH, _DRAWN = 0.375, 6
 def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
     """How far what is published is off, beside what it is measured against, each figure with its title and caption: of
     a column the average error, that of ordinary privacy and that of a guess; of statistics a line for each group with
-    its interval around what the reference says. Axes of statistics do not follow the noise."""
+    its interval around what the reference says; of numbers of a vector the noise and the spread. Axes of statistics do
+    not follow the noise."""
     drawn: list[tuple[Figure, Facts]] = []
     for k, (query, listed) in enumerate(groupby(found.figures, lambda each: each.numbers.get("query", each.name))):
         figures = list(listed)
@@ -324,6 +325,11 @@ def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
                          "units. Ordinary differential privacy holds whatever is believed; this release holds for the "
                          "beliefs of the reference.")  # fmt: skip
             drawn.append((bars("Average error of a row", "average error", sizes, f"beside-{k}"), said))
+        elif first.kind == COORDINATE and first.noise:
+            sizes = [("the noise", first.noise, True), ("its spread under the beliefs", first.spread, False)]
+            said = Facts(title=clean(query, 80), caption="Standard deviation of the noise, and of the number itself "
+                         "as the beliefs have it, in its own unit.")  # fmt: skip
+            drawn.append((bars(f"Noise of {clean(query, 60)}", "standard deviation", sizes, f"beside-{k}"), said))
         elif first.kind == STATISTIC and all(each.value for each in figures):
             rows: list[Range] = []
             for each in figures[: 4 * _DRAWN]:

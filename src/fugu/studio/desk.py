@@ -28,7 +28,7 @@ from fugu.guarantee.composition import odds_of
 from fugu.ledger import Books, books
 from fugu.ledger.books import Account, accounts
 from fugu.ledger.keys import Place, own_ledger, place_of
-from fugu.question import SIGN_OFF, STATISTICS, Question
+from fugu.question import COLUMN, SIGN_OFF, Question
 from fugu.releasing.one_door import release
 from fugu.releasing.outcome import Forecast
 from fugu.report.figures import use_figures
@@ -40,6 +40,13 @@ from fugu.visible import brief, visible
 Json = dict[str, Any]
 STEPS = {"tables": "Tables", "question": "Question", "noise": "Noise", "improve": "Improve", "sign": "Sign",
          "release": "Release"}  # fmt: skip
+KINDS = {
+    "statistics": "Numbers about groups: counts, means, histograms",
+    "column": "A column, row by row",
+    "sequences": "Counts about sequences: somebody has a row for each time, and each tells of the next",
+    "property": "Numbers of the whole that do not show how many rows have a property",
+}  # fmt: skip
+"""What can go out, in words."""
 FIRST = "0.5"
 """The epsilon that is looked at first."""
 _HERE = Path(__file__).parent
@@ -180,7 +187,7 @@ def question(told: Json, error: str = "", form: forms.Form | None = None) -> str
     state = told["state"]
     seen = _described(*_stamp(state["reference"]))
     filled = form if form is not None else forms.asked_in(state.get("plan") or {"query": "count"}, seen)
-    return screen("question", told, seen=seen, form=filled, error=error, may=forms.may)
+    return screen("question", told, seen=seen, form=filled, error=error, may=forms.may, kinds=KINDS)
 
 
 def noise(told: Json) -> str:
@@ -199,8 +206,7 @@ def noise(told: Json) -> str:
         told["status"] = 400
     shown = "live" if query.get("part") else "noise"
     return screen(shown, told, epsilon=epsilon, place=forms.place_of(state.get("epsilon") or FIRST) if error else
-                  forms.place_of(epsilon), places=forms.PLACES, error=error, rows=state["plan"].get("rows"),
-                  column=bool(state["plan"].get("publish")), **facts)  # fmt: skip
+                  forms.place_of(epsilon), places=forms.PLACES, error=error, **facts)  # fmt: skip
 
 
 def picture(state: Json, epsilon: str) -> Json:
@@ -226,9 +232,11 @@ def forecast_of(plan: str, epsilon: str, table: str | None, reference: str, _: i
 def improve(told: Json) -> str:
     """What would help, measured."""
     state = told["state"]
-    facts = picture(state, state["epsilon"])
-    found = _Known(_helped(state))
-    return screen("improve", told, kind=Question(**state["plan"]).kind, found=found, **facts)
+    forecast, found = picture(state, state["epsilon"])["forecast"], _Known(_helped(state))
+    untried = [*forecast.usable.untried, *(found["untried"] or ())]
+    measured = found["levers"] is not None or Question(**state["plan"]).kind == COLUMN
+    return screen("improve", told, found=found, levers=_levers(state), untried=untried, measured=measured,
+                  forecast=forecast)  # fmt: skip
 
 
 def sign(told: Json, error: str = "", form: forms.Form | None = None) -> str:
@@ -316,8 +324,10 @@ def _counted(told: Json) -> Json:
     rows = forms.text(told["form"], "rows", forms.NUMBER)
     if rows and not (rows.isdecimal() and int(rows) > 0):
         raise UsageError("the number of rows is a whole number above 0")
-    plan = {**(told["state"].get("plan") or {})}
-    changed = {"rows": rows, **({"plan": {**plan, "rows": int(rows)}} if plan and rows else {})}
+    plan = told["state"].get("plan")
+    changed: Json = {"rows": rows}
+    if plan and rows and forms.takes(str(Question(**plan).kind), "rows"):
+        changed["plan"] = {**plan, "rows": int(rows)}
     return {"state": {**changed, "signed": None, "at": "question"}, "to": "question"}
 
 
@@ -355,7 +365,7 @@ def _improved(told: Json) -> Json:
         return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": None}, "to": "noise"}
     place = forms.text(form, "lever", forms.NUMBER)
     options = _levers(state)
-    if not place.isdecimal() or int(place) >= len(options):
+    if not place.isdecimal() or int(place) >= len(options) or options[int(place)]["plan"] is None:
         raise UsageError("there is no such lever")
     plan = dict(options[int(place)]["plan"])
     epsilon = plan.pop("epsilon", state["epsilon"])
@@ -371,11 +381,14 @@ def _helped(state: Json) -> Json:
 
 
 def _levers(state: Json) -> list[Json]:
-    """What may be used: the levers of a column, or what was measured of statistics."""
-    if Question(**state["plan"]).kind == STATISTICS:
-        return list(_helped(state).get("levers", ()))
-    found = picture(state, state["epsilon"])["forecast"].usable.levers
-    return [{"plan": forms.use(state["plan"], lever.option)} for lever in found]
+    """What may be used, the best first: what the forecast measured, and what was measured by forecasts of its own. A
+    change that is none of the question has no plan."""
+    found = [
+        {"what": lever.what, "price": lever.price, "times": lever.times, "error": lever.error,
+         "plan": forms.use(state["plan"], lever.option) if lever.option else None}
+        for lever in picture(state, state["epsilon"])["forecast"].usable.levers
+    ]  # fmt: skip
+    return sorted([*found, *_helped(state).get("levers", ())], key=lambda lever: -lever["times"])
 
 
 def _signed(told: Json) -> Json:

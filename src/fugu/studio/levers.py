@@ -1,4 +1,4 @@
-"""What would help statistics, each change of the plan measured by a dry run of its own; and what an error costs."""
+"""What would help, each change of the plan measured by a dry run of its own; and what an error costs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fugu.calibration.plan import plan as planned
 from fugu.errors import FuguError
 from fugu.progress import report
 from fugu.queries.statistic import split
-from fugu.question import COLUMN, Question
+from fugu.question import COLUMN, PROPERTY, STATISTICS, Question
 from fugu.releasing import options
 from fugu.releasing.column_route import scenario_of
 from fugu.releasing.one_door import release
@@ -20,16 +20,22 @@ Json = dict[str, Any]
 
 
 def helped(told: Json) -> Json:
-    """What would help statistics, each measured by a dry run of its own: how far the worst number is off then."""
+    """What would help, each change measured by a dry run of its own: how far the worst number is off then."""
     plan, epsilon, data = told["plan"], told["epsilon"], told["data"]
     changes: list[tuple[str, str, Json]] = []
-    parts = plan["query"].split("; ")
+    asked = Question(**plan)
+    name = "query" if asked.statistics is None else "statistics"
+    parts = plan[name].split("; ")
     for part in parts:
         rest = "; ".join(each for each in parts if each != part)
         if rest and part != "count":  # which is public, and free
-            changes.append((f"leave out {part}", "one question fewer is answered", {"query": rest}))
-    if plan.get("by"):
-        changes.append((f"no groups by {plan['by']}", "one answer for all records together", {"by": None}))
+            changes.append((f"leave out {part}", "one question fewer is answered", {name: rest}))
+    if asked.kind == STATISTICS and asked.by:
+        changes.append((f"no groups by {asked.by}", "one answer for all records together", {"by": None}))
+    if asked.kind == PROPERTY:
+        half = f"{float(options.positive('the tolerance', asked.tolerance)) / 2:.6g}"
+        what = f"half the tolerance: only shares that differ by at most {half} look alike"
+        changes.append((what, "shares that differ by more may be told apart", {"tolerance": half}))
     double = f"{2 * float(epsilon):.6g}"
     changes.append((f"twice the epsilon, {double}", "odds may change by the factor squared", {"epsilon": double}))
     now = release(Question(**plan, epsilon=epsilon), data=data, dry_run=True).usable
@@ -44,7 +50,8 @@ def helped(told: Json) -> Json:
             continue
         before, after = _widest(now), _widest(then)
         times = max((before[name] / size for name, size in after.items() if size and name in before), default=0.0)
-        levers.append({"what": what, "price": price, "plan": new, "verdict": then.verdict, "times": times})
+        found = {"what": what, "price": price, "plan": new, "verdict": then.verdict, "times": times, "error": None}
+        levers.append(found)
     levers.sort(key=lambda lever: -lever["times"])
     return {"levers": levers, "untried": untried, "of": [plan, epsilon]}
 
