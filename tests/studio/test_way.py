@@ -341,6 +341,24 @@ def test_forms_say_what_they_ask(tmp_path):
     assert {name: said for name, said in again.items() if said != [""]} == {
         k: v for k, v in form.items() if k != "rows"
     }
+    hidden = forms.question_of({**form, "kind": ["property"], "counted": ["sex=F, ward=north"]}, seen, "ref.csv")
+    assert hidden == {"reference": "ref.csv", "hide": "smoker", "rows": 900, "bounds": {"chol": ["100", "400"]},
+                      "statistics": "mean(chol); count(sex=F); count(ward=north)"}  # fmt: skip
+    entries = {"kind": ["sequences"], "user": ["0"], "state": ["2"], "top": ["3"], "length": ["50"], "cuts": ["0,5"],
+               "entries": ["histogram", "transitions", "mean"], "counted_state": ["F"]}  # fmt: skip
+    walked = forms.question_of({**form, **entries}, seen, "ref.csv")
+    assert walked == {"reference": "ref.csv", "by": "patient", "state": "sex", "length": 50, "repeats": "rows",
+                      "bins": "0,5", "query": "top3; histogram; transitions; mean(sex); count(F)"}  # fmt: skip
+    assert forms.question_of({**form, **entries, "order": ["1"]}, seen, "ref.csv")["order"] == "age"
+    for whole in (hidden, walked):
+        assert forms.question_of(forms.asked_in(whole, seen) | {"rows": ["900"]}, seen, "ref.csv") == whole
+    for wrong, why in (
+        ({**entries, "state": [""]}, "in which state"), ({**entries, "top": ["x"]}, "is a whole number"),
+        ({**entries, "length": ["-1"]}, "longest sequence"), ({"kind": ["property"], "mean": []}, "at least one number"),
+        ({"kind": ["property"], "protect": [""]}, "kept secret"), ({**entries, "user": ["99"]}, "not one of"),
+    ):  # fmt: skip
+        with pytest.raises(fugu.errors.UsageError, match=why):
+            forms.question_of({**form, **wrong}, seen, "ref.csv")
     stored = forms.asked_in(fugu.Question(**plan).to_json(), seen)
     assert stored == {**again, "low5": ["100.0"], "high5": ["400.0"]}
     for epsilon in ("0.01", "0.5", "3", "10"):
