@@ -78,6 +78,8 @@ class Dispatch:
     why: str = ""
     frame: Any = None
     sign_off: SignOff | None = None
+    total: Guarantee | None = None
+    """The budget of all requests, where it is stated."""
     charged: dict[str, str] | None = None
     """Under which request and data it is charged, or would be; None without a ledger."""
     page: Json = field(default_factory=dict)
@@ -410,7 +412,7 @@ def dispatched(
     charged = None if books.no_ledger else {"request": books.request or _named(now), "data": UNNAMED}
     charged = charged if account is None else account.told()
     dispatch = Dispatch(
-        question, account, files, data, delivery, listener, frame=frame, sign_off=sign_off, charged=charged
+        question, account, files, data, delivery, listener, frame=frame, sign_off=sign_off, total=total, charged=charged
     )
     if (known := dispatch.before(account, named=question.query is None or question.sequential)) is not None:
         return known

@@ -67,8 +67,8 @@ def release(
 
     Parameters:
 
-    - `plan`: a `Question`, a dict of its fields, or the path of a scenario file, which may name the table, the output
-      and the ledger as well; what is given here overrides it.
+    - `plan`: a `Question`; a dict of its fields and, as `total`, of the epsilon of all requests; or the path of a
+      scenario file, which may name the table, the output and the ledger as well; what is given here overrides it.
     - `table`: the file of the private table; the release commits to its bytes, so a frame is saved first. A column
       may be of a Spark frame, which is drawn where its rows are (docs/scale.md). `out`: where the published numbers
       go, a name that ends in .csv; of a Spark frame, a new folder. The other files lie beside it.
@@ -129,10 +129,12 @@ def read_plan(plan: Plan) -> tuple[Question, Booking, Delivery]:
     if isinstance(plan, Question):
         return plan, Booking(), Delivery()
     if isinstance(plan, Mapping):
+        forms = Question, Booking
         for name in plan:
-            if name not in facts(Question):
+            if not any(name in facts(form) for form in forms):
                 raise UnknownName("field of a question", str(name), tuple(facts(Question)))
-        return Question(**plan), Booking(), Delivery()
+        asked, kept = ({k: v for k, v in plan.items() if k in facts(form)} for form in forms)
+        return Question(**asked), Booking(**kept), Delivery()
     values = ScenarioFile.load(_path("plan", plan, ", a Question or a dict of its fields")).options("release", RELEASED)
     return filled(Question, values), filled(Booking, values), filled(Delivery, values)
 

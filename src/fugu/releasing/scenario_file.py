@@ -255,12 +255,12 @@ def load_question(path: str | os.PathLike[str]) -> Question:
     return filled(Question, ScenarioFile.load(path).options("release", RELEASED))
 
 
-def save_question(question: Question, path: str | os.PathLike[str]) -> None:
-    """Write a scenario file of a question."""
-    write_text(path, question_text(question, Path(path).parent))
+def save_question(question: Question, path: str | os.PathLike[str], total: str | None = None) -> None:
+    """Write a scenario file of a question; `total`: the epsilon of all requests."""
+    write_text(path, question_text(question, Path(path).parent, total))
 
 
-def question_text(question: Question, folder: Path = Path()) -> str:
+def question_text(question: Question, folder: Path = Path(), total: str | None = None) -> str:
     """The scenario file of a question, for a `folder` that its paths are relative to."""
     from fugu.data.schema import Schema, schema_text, value_text
 
@@ -274,6 +274,8 @@ def question_text(question: Question, folder: Path = Path()) -> str:
         if name in _PATHS and value != STREAM and not os.path.isabs(value):
             value = os.path.relpath(value, folder)
         chosen.setdefault(said.section, {})[said.key or name] = value
+    if total is not None:
+        chosen.setdefault("budget", {})["total"] = total
     declared = "" if question.schema is None else schema_text(Schema.load(question.schema).to_json())
     if question.laws is not None:
         stated = json.loads(question.laws)

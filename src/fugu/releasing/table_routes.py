@@ -140,7 +140,7 @@ def _cap(question: Question) -> Real | None:
 def _session(dispatch: Dispatch, epsilon: Real) -> Session:
     """The session, whose table is not opened yet; its books are those of the account, or none."""
     question, account = dispatch.question, dispatch.account
-    budget: Pure | Approx = Pure(epsilon)
+    budget: Pure | Approx = Pure(epsilon if dispatch.total is None else dispatch.total.epsilon)
     kept: dict[str, Any] = {"ledger": False}
     if account is not None:
         assert isinstance(account.budget, Pure | Approx)  # other budgets go by the law route

@@ -324,12 +324,14 @@ def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
             said = Facts(title="Error beside other errors", caption="Average error of a row, in the column’s own "
                          "units. Ordinary differential privacy holds whatever is believed; this release holds for the "
                          "beliefs of the reference.")  # fmt: skip
-            drawn.append((bars("Average error of a row", "average error", sizes, f"beside-{k}"), said))
+            keys = "this release", "others"
+            drawn.append((bars("Average error of a row", "average error", sizes, f"beside-{k}", keys), said))
         elif first.kind == COORDINATE and first.noise:
             sizes = [("the noise", first.noise, True), ("its spread under the beliefs", first.spread, False)]
             said = Facts(title=clean(query, 80), caption="Standard deviation of the noise, and of the number itself "
                          "as the beliefs have it, in its own unit.")  # fmt: skip
-            drawn.append((bars(f"Noise of {clean(query, 60)}", "standard deviation", sizes, f"beside-{k}"), said))
+            keys, title = ("the noise", "the number itself"), f"Noise of {clean(query, 60)}"
+            drawn.append((bars(title, "standard deviation", sizes, f"beside-{k}", keys), said))
         elif first.kind == STATISTIC and all(each.value for each in figures):
             rows: list[Range] = []
             for each in figures[: 4 * _DRAWN]:
@@ -346,9 +348,9 @@ def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
             said = Facts(title=clean(query, 80), caption="What the reference leads to expect of each group, and "
                          f"how far the published number may be off with a probability of 95 %.{more} The axis stays "
                          "where it is while the noise changes.")  # fmt: skip
-            keys = ("what the reference says", "95 % interval of what is published", "with ordinary privacy")
+            told = ("what the reference says", "95 % interval of what is published", "with ordinary privacy")
             compared = any(other for *_, other, _ in rows)
             about = "; ".join(f"{row[0]}: {row[-1]}" for row in rows[:12])
             axis = Axis(clean(query, 60), min(ends), max(ends))
-            drawn.append((Ranges(f"beside-{k}", said.title, about, tuple(rows), axis, keys[: 2 + compared]), said))
+            drawn.append((Ranges(f"beside-{k}", said.title, about, tuple(rows), axis, told[: 2 + compared]), said))
     return drawn

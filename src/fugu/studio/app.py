@@ -27,7 +27,7 @@ from starlette.routing import Mount, Route, Router
 from fugu.studio.guard import FILE, FILES, FORM, Guard, TurnedAway
 from fugu.studio.jobs import Child, Job, Json
 
-SCREENS = ("tables", "question", "noise", "improve", "sign", "release", "ledger", "check", "zip")
+SCREENS = ("tables", "question", "noise", "improve", "sign", "release", "ledger", "check", "zip", "export")
 _SHOWS, _CHECKS, _LOOKS, _WORKS, _RELEASES = 60.0, 30.0, 120.0, 600.0, 3600.0
 """Seconds that a screen, a check, a look, a search and a release may take."""
 KEPT = 300.0
@@ -172,8 +172,8 @@ def _answered(answer: Json) -> Response:
     if "html" in answer:
         return Response(answer["html"], answer.get("status", 200), media_type="text/html")
     if "file" in answer:
-        headers = {"content-disposition": 'attachment; filename="release.zip"'}
-        return Response(base64.b64decode(answer["file"]), media_type="application/zip", headers=headers)
+        headers = {"content-disposition": f'attachment; filename="{answer["name"]}"'}
+        return Response(base64.b64decode(answer["file"]), media_type="application/octet-stream", headers=headers)
     raise TurnedAway(answer.get("status", 500), str(answer.get("refused", "there is no answer")))
 
 

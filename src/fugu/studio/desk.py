@@ -29,13 +29,15 @@ from fugu.ledger import Books, books
 from fugu.ledger.books import Account, accounts
 from fugu.ledger.keys import Place, own_ledger, place_of
 from fugu.question import COLUMN, SIGN_OFF, Question
-from fugu.releasing.one_door import release
+from fugu.releasing.blocks import Text
+from fugu.releasing.one_door import read_plan, release
 from fugu.releasing.outcome import Forecast
+from fugu.releasing.scenario_file import save_question
 from fugu.report.figures import use_figures
 from fugu.report.template import render, sheet, story
 from fugu.studio import forms, levers
 from fugu.studio.work import main_of
-from fugu.visible import brief, visible
+from fugu.visible import brief, in_json, visible, visible_json
 
 Json = dict[str, Any]
 STEPS = {"tables": "Tables", "question": "Question", "noise": "Noise", "improve": "Improve", "sign": "Sign",
@@ -77,9 +79,9 @@ def _found(out: Path) -> Json:
         return {"place": 1}
     place = max(numbers)
     file = out / f"release-{place}.plan.toml"
-    question = Question.load(file)
+    question, kept, _ = read_plan(file)
     plan = {name: said for name, said in question.to_json().items() if name != "epsilon"}
-    found: Json = {"place": place, "plan": plan, "epsilon": question.epsilon, "at": "release"}
+    found: Json = {"place": place, "plan": plan, "epsilon": question.epsilon, "total": kept.total, "at": "release"}
     found["signed"] = asdict(SignOff.load(file))
     if (out / f"release-{place}.certificate.json").exists():
         found["went"] = True
@@ -104,8 +106,9 @@ def shown(told: Json) -> Json:
     name, state = told["name"], told["state"]
     if state["checks"] and name != "check":
         return {"to": "check"}
-    if name == "zip":
-        return {"file": base64.b64encode(packed(state)).decode()}
+    if name in _FILES:
+        file, made = _FILES[name]
+        return {"file": base64.b64encode(made(state)).decode(), "name": file}
     if why := _closed(state, name):
         return {"to": {_NOT_YET: "question", _NO_EPSILON: "noise"}.get(why, "sign")}
     try:
@@ -154,8 +157,7 @@ def _head(state: Json) -> list[str]:
     opened = " opened for its release" if state.get("went") else " closed"
     said.append(f"private table {table}{opened if state['table'] else ''}")
     account = _account(state)
-    left = "nothing spent yet" if account is None else "; ".join(f"{a} {b}" for a, b in account.words() if a == "left")
-    return [*said, f"ledger: {left}"]
+    return [*said, f"ledger: {'nothing spent yet' if account is None else f'left {account.rest}'}"]
 
 
 def _stamp(path: str) -> tuple[str, int]:
@@ -212,21 +214,39 @@ def noise(told: Json) -> str:
 def picture(state: Json, epsilon: str) -> Json:
     """What a release at this epsilon would be, as the sections of its page are told."""
     plan = json.dumps(state["plan"], sort_keys=True)
-    forecast = forecast_of(plan, epsilon, state["table"], *_stamp(state["reference"]))
+    account = _account(state)
+    forecast = forecast_of(plan, epsilon, _total(state, account), state["table"], *_stamp(state["reference"]))
     held = weakest(each for each in forecast.certificates.values() if isinstance(each, Promising))
     odds = None if held is None else odds_of(held.believed)
     alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
     told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
-    closes = str(forecast.summary.get("closes", ""))
-    figures = {"story": told, "beside": use_figures, "charged": _account(state) is not None and not state.get("went")}
-    return {"forecast": forecast, "odds": odds, "closes": closes, **figures}
+    charged = account is not None and not state.get("went")
+    figures = {"story": told, "beside": use_figures, "charged": charged, "left": _left(forecast, state, account)}
+    return {"forecast": forecast, "odds": odds, "closes": str(forecast.summary.get("closes", "")), **figures}
+
+
+def _total(state: Json, account: Account | None) -> str | None:
+    """The epsilon of all releases of the table: as the ledger has it, else as it was said."""
+    return state.get("total") if account is None else f"{float(account.own.budget.epsilon):.12g}"
+
+
+def _left(forecast: Forecast, state: Json, account: Account | None) -> str:
+    """What can follow this release, in a sentence."""
+    if closes := forecast.summary.get("closes"):
+        return str(closes)
+    if account is not None:
+        return f"left now is {account.rest}; whether this fits is found before it is charged"
+    said = [block.text for block in forecast.blocks if isinstance(block, Text) and block.text.startswith("left: ")]
+    whole = state.get("total")
+    usual = f"it takes {state['epsilon']} of epsilon {whole}" if whole else "it takes the whole budget of the table"
+    return f"left after it is {said[0].removeprefix('left: ')}" if said else usual
 
 
 @lru_cache(64)
-def forecast_of(plan: str, epsilon: str, table: str | None, reference: str, _: int) -> Forecast:
+def forecast_of(plan: str, epsilon: str, total: str | None, table: str | None, reference: str, _: int) -> Forecast:
     """A dry run: the reference is read, and nothing else."""
     del reference
-    return release(Question(**json.loads(plan), epsilon=epsilon), data=table or None, dry_run=True)
+    return release({**json.loads(plan), "epsilon": epsilon, "total": total}, data=table or None, dry_run=True)
 
 
 def improve(told: Json) -> str:
@@ -242,9 +262,15 @@ def improve(told: Json) -> str:
 def sign(told: Json, error: str = "", form: forms.Form | None = None) -> str:
     """The page to be signed, and who answers for it."""
     state = told["state"]
-    forecast = picture(state, state["epsilon"])["forecast"]
-    facts = {"assumptions": forecast.assumptions, "error": error, "form": form or {}}
-    return screen("sign", told, page=Html(main_of(forecast.to_html())), **facts)
+    facts = picture(state, state["epsilon"])
+    forecast, shares = facts["forecast"], not (facts["closes"] or facts["charged"] or state.get("went"))
+    told_of = {"assumptions": forecast.assumptions, "left": facts["left"], "half": _half(state) if shares else ""}
+    return screen("sign", told, page=Html(main_of(forecast.to_html())), error=error, form=form or {}, **told_of)
+
+
+def _half(state: Json) -> str:
+    """Half of the epsilon that was chosen."""
+    return f"{float(state['epsilon']) / 2:.6g}"
 
 
 def going(told: Json) -> str:
@@ -254,7 +280,9 @@ def going(told: Json) -> str:
         page = (Path(state["out"]) / f"release-{state['place']}.report.html").read_text("utf-8")
         return screen("released", told, page=Html(main_of(page)), files=_files(state))
     left = picture(state, state["epsilon"])
-    words = forms.typed(state["plan"], state["epsilon"], state["table"] or "TABLE.csv", _out(state).name)
+    words = forms.typed(
+        state["plan"], state["epsilon"], state.get("total"), state["table"] or "TABLE.csv", _out(state).name
+    )
     return screen("release", told, typed=words, **left)
 
 
@@ -298,6 +326,18 @@ def check(told: Json) -> str:
     return screen("check", told, found=found, page=Html(found["page"] or ""))
 
 
+def exported(state: Json) -> bytes:
+    """What `fugu ledger show --json` says of the private table."""
+    account = _account(state)
+    entries = [] if account is None else Books(_place(state)).read(books.history, account.own.name)
+    sets = [] if account is None else [account.to_json()]
+    told = in_json({"data sets": sets, "requests": [entry.to_json() for entry in entries]})
+    return visible_json(json.dumps(told, indent=2, ensure_ascii=False)).encode()
+
+
+_FILES: dict[str, tuple[str, Callable[[Json], bytes]]] = {
+    "zip": ("release.zip", packed), "export": ("ledger.json", exported)
+}  # fmt: skip
 _SCREENS: dict[str, Callable[..., str]] = {
     "tables": tables, "question": question, "noise": noise, "improve": improve, "sign": sign, "release": going,
     "ledger": ledger, "check": check,
@@ -344,7 +384,7 @@ def _asked(told: Json) -> Json:
 def _anew(state: Json) -> Json:
     """What is no longer so where the plan changes; what has gone out stays, and the next release has the next name."""
     place = state.get("place", 1) + bool(state.get("went"))
-    return {"signed": None, "look": None, "help": None, "went": False, "place": place, "release": None}
+    return {"signed": None, "look": None, "help": None, "went": False, "place": place, "release": None, "total": None}
 
 
 def _chosen(told: Json) -> Json:
@@ -395,6 +435,9 @@ def _signed(told: Json) -> Json:
     """The owner's look; or the sign-off: the plan with it, and its page, are written."""
     state, form = told["state"], told["form"]
     forecast = picture(state, state["epsilon"])["forecast"]
+    if "share" in form:
+        changed = {"total": state.get("total") or state["epsilon"], "epsilon": _half(state)}
+        return {"state": {**_anew(state), **changed}, "to": "sign"}
     if "look" in form:
         if not state["table"]:
             raise UsageError("no private table was named: start with --table")
@@ -411,7 +454,7 @@ def _signed(told: Json) -> Json:
     out = Path(state["out"])
     out.mkdir(parents=True, exist_ok=True)
     plan = _plan(state)
-    Question(**state["plan"], epsilon=state["epsilon"]).save(plan)
+    save_question(Question(**state["plan"], epsilon=state["epsilon"]), plan, _total(state, _account(state)))
     lines = [
         f"{key} = {value_text(list(value) if key == 'assumptions' else value)}" for key, value in asdict(said).items()
     ]

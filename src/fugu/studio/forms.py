@@ -178,13 +178,13 @@ def may(seen: Description, use: str, *also: str) -> list[tuple[int, Any]]:
     return [(place, row) for place, row in enumerate(seen.rows) if row.uses.get(use, (YES,))[0] in (YES, *also)]
 
 
-def typed(plan: Mapping[str, Any], epsilon: str, table: str, out: str) -> str:
+def typed(plan: Mapping[str, Any], epsilon: str, total: str | None, table: str, out: str) -> str:
     """The same on the command line."""
     question = Question(**plan, epsilon=epsilon)
     words = ["fugu", "release", table]
     for name, value in question.to_json().items():
         words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    return shlex.join([*words, "-o", out])
+    return shlex.join([*words, *([] if total is None else ["--budget", total]), "-o", out])
 
 
 def use(plan: Mapping[str, Any], option: str) -> dict[str, Any]:
