@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from studios import ENTRIES, HIDDEN, diaries, running, state_of, tables
+from studios import ASKED, ENTRIES, HIDDEN, diaries, running, state_of, tables
 
 import fugu
 from fugu.ledger import Books, books
@@ -258,6 +258,33 @@ def test_sequences_and_what_hides_a_share_go_the_same_way(kind, tmp_path, monkey
     texts = [*pages.values(), *(file.read_text() for file in out.iterdir() if "private" not in file.name)]
     assert not [text for text in (*texts, look) if "Xenomarker" in text]
     assert fugu.Question.load(out / "release-1.plan.toml").kind == kind
+
+
+def test_half_may_be_kept_and_a_second_release_follows_of_what_the_ledger_still_allows(tmp_path):
+    folder = tables(tmp_path)
+    with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
+        client.enter().plan()
+        before = client.get("sign")[2]
+        assert client.post("sign", {"share": "on"})[1]["location"] == "sign"
+        shared = client.get("sign")[2]
+        client.sign().release()
+        assert client.studio.state["release"].get("files"), client.studio.state["release"]
+        kept = json.loads(client.get("export")[2])
+        found = desk.begun({"state": state_of(folder)})["state"]
+        assert client.post("question", {**ASKED, "mean": ["1"], "histogram": []})[0] == 303
+        assert client.post("noise", {"epsilon": "0.25"})[0] == 303
+        client.sign().release()
+        assert client.studio.state["release"].get("files"), client.studio.state["release"]
+        spent = client.post("question", {**ASKED, "mean": [], "count": ""})
+        head = client.get("ledger")[2]
+    assert "no other question can be asked" in before and "epsilon 0.25 now" in before
+    assert "against anybody 1.25 of epsilon 2.5" in shared and "epsilon 0.125 now" in shared
+    assert found["total"] == "0.5" and found["epsilon"] == "0.25"
+    assert kept["data sets"][0]["budget"]["epsilon"] == 0.5 and kept["requests"][0]["state"] == "settled"
+    assert spent[0] == 400 and "nothing is left" in spent[2] and "against anybody nothing of epsilon 2.5" in head
+    for number in (1, 2):
+        beside = {"published": folder / "out" / f"release-{number}.csv", "ledger": folder / "ledger.db"}
+        assert fugu.verify(str(folder / "out" / f"release-{number}.certificate.json"), **beside).holds
 
 
 @pytest.mark.parametrize("after", [0.0, 0.9])

@@ -80,6 +80,8 @@ class Dispatch:
     sign_off: SignOff | None = None
     total: Guarantee | None = None
     """The budget of all requests, where it is stated."""
+    read: ReleaseAccount | None = None
+    """Of a dry run, the account in a ledger that is named and knows the table: it is read, and nothing is charged."""
     charged: dict[str, str] | None = None
     """Under which request and data it is charged, or would be; None without a ledger."""
     page: Json = field(default_factory=dict)
@@ -409,11 +411,15 @@ def dispatched(
     public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
     now, before = (question.told(*public, said) for said in named(question.query, question.sequential))
     account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
+    looked = None
+    if dry_run and books.ledger is not None and not books.no_ledger and standing(place_of(books.ledger), data):
+        looked = account_of(books, budget, total, data, now, before, question.unit)
     charged = None if books.no_ledger else {"request": books.request or _named(now), "data": UNNAMED}
     charged = charged if account is None else account.told()
     dispatch = Dispatch(
-        question, account, files, data, delivery, listener, frame=frame, sign_off=sign_off, total=total, charged=charged
-    )
+        question, account, files, data, delivery, listener, frame=frame, sign_off=sign_off, total=total, read=looked,
+        charged=charged,
+    )  # fmt: skip
     if (known := dispatch.before(account, named=question.query is None or question.sequential)) is not None:
         return known
     if account is None and not dry_run:

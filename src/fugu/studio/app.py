@@ -173,7 +173,8 @@ def _answered(answer: Json) -> Response:
         return Response(answer["html"], answer.get("status", 200), media_type="text/html")
     if "file" in answer:
         headers = {"content-disposition": f'attachment; filename="{answer["name"]}"'}
-        return Response(base64.b64decode(answer["file"]), media_type="application/octet-stream", headers=headers)
+        kind = f"application/{answer['name'].rpartition('.')[2]}"
+        return Response(base64.b64decode(answer["file"]), media_type=kind, headers=headers)
     raise TurnedAway(answer.get("status", 500), str(answer.get("refused", "there is no answer")))
 
 

@@ -28,7 +28,7 @@ from fugu.guarantee.composition import odds_of
 from fugu.ledger import Books, books
 from fugu.ledger.books import Account, accounts
 from fugu.ledger.keys import Place, own_ledger, place_of
-from fugu.question import COLUMN, SIGN_OFF, Question
+from fugu.question import COLUMN, SIGN_OFF, STATISTICS, Question
 from fugu.releasing.blocks import Text
 from fugu.releasing.one_door import read_plan, release
 from fugu.releasing.outcome import Forecast
@@ -215,38 +215,42 @@ def picture(state: Json, epsilon: str) -> Json:
     """What a release at this epsilon would be, as the sections of its page are told."""
     plan = json.dumps(state["plan"], sort_keys=True)
     account = _account(state)
-    forecast = forecast_of(plan, epsilon, _total(state, account), state["table"], *_stamp(state["reference"]))
+    books = (None, "") if account is None else (state["ledger"] or str(_place(state)), str(account.asked))
+    asked = plan, epsilon, _total(state, account), state["table"], *books
+    forecast = forecast_of(*asked, *_stamp(state["reference"]))
     held = weakest(each for each in forecast.certificates.values() if isinstance(each, Promising))
     odds = None if held is None else odds_of(held.believed)
     alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
     told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
-    charged = account is not None and not state.get("went")
+    charged = account is not None and not state.get("went") and Question(**state["plan"]).kind != STATISTICS
     figures = {"story": told, "beside": use_figures, "charged": charged, "left": _left(forecast, state, account)}
     return {"forecast": forecast, "odds": odds, "closes": str(forecast.summary.get("closes", "")), **figures}
 
 
 def _total(state: Json, account: Account | None) -> str | None:
-    """The epsilon of all releases of the table: as the ledger has it, else as it was said."""
-    return state.get("total") if account is None else f"{float(account.own.budget.epsilon):.12g}"
+    """The epsilon of all releases of the table, where no ledger has it yet."""
+    return state.get("total") if account is None else None
 
 
 def _left(forecast: Forecast, state: Json, account: Account | None) -> str:
     """What can follow this release, in a sentence."""
     if closes := forecast.summary.get("closes"):
         return str(closes)
+    for block in forecast.blocks:
+        if isinstance(block, Text) and block.text.startswith("left: "):
+            return f"left after it is {block.text.removeprefix('left: ')}"
     if account is not None:
         return f"left now is {account.rest}; whether this fits is found before it is charged"
-    said = [block.text for block in forecast.blocks if isinstance(block, Text) and block.text.startswith("left: ")]
-    whole = state.get("total")
-    usual = f"it takes {state['epsilon']} of epsilon {whole}" if whole else "it takes the whole budget of the table"
-    return f"left after it is {said[0].removeprefix('left: ')}" if said else usual
+    return f"it takes {state['epsilon']} of epsilon {state.get('total') or state['epsilon']}, the budget of this table"
 
 
 @lru_cache(64)
-def forecast_of(plan: str, epsilon: str, total: str | None, table: str | None, reference: str, _: int) -> Forecast:
-    """A dry run: the reference is read, and nothing else."""
-    del reference
-    return release({**json.loads(plan), "epsilon": epsilon, "total": total}, data=table or None, dry_run=True)
+def forecast_of(
+    plan: str, epsilon: str, total: str | None, table: str | None, place: str | None, _asked: str, _file: str, _at: int
+) -> Forecast:
+    """A dry run: the reference and the ledger are read, and nothing else."""
+    told = {**json.loads(plan), "epsilon": epsilon, "total": total}
+    return release(told, data=table or None, ledger=place, dry_run=True)
 
 
 def improve(told: Json) -> str:
@@ -263,7 +267,7 @@ def sign(told: Json, error: str = "", form: forms.Form | None = None) -> str:
     """The page to be signed, and who answers for it."""
     state = told["state"]
     facts = picture(state, state["epsilon"])
-    forecast, shares = facts["forecast"], not (facts["closes"] or facts["charged"] or state.get("went"))
+    forecast, shares = facts["forecast"], not (facts["closes"] or state.get("went") or _account(state))
     told_of = {"assumptions": forecast.assumptions, "left": facts["left"], "half": _half(state) if shares else ""}
     return screen("sign", told, page=Html(main_of(forecast.to_html())), error=error, form=form or {}, **told_of)
 
