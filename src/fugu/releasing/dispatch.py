@@ -133,7 +133,7 @@ class Dispatch:
     ) -> fugu.Audit | None:
         """The page to sign: see `signed`. Of a table that is `opened` it is not written."""
         report = None if opened else self.delivery.report
-        audit, facts = signed(going, report, self.delivery.attack, usable, remarks)
+        audit, facts = signed(going, report, self.delivery.attack, usable, remarks, not self.delivery.dry_run)
         self.page.update(facts)
         if report is not None:
             self.listener.hear(Text(f"wrote {report}", NOTE, stated=True))
@@ -229,10 +229,11 @@ def page_after(
 
 
 def signed(
-    going: Outgoing, report: str | None, attack: bool, usable: Usable | None = None, remarks: Sequence[str] = ()
-) -> tuple[fugu.Audit | None, Json]:
-    """Attack and write the page to sign, if asked for; and what the page is told. It is worked out in any case: what is
-    wrong with it is then found before anything is drawn. Beliefs that are withheld from what is published are not shown
+    going: Outgoing, report: str | None, attack: bool, usable: Usable | None = None, remarks: Sequence[str] = (),
+    draws: bool = True,
+) -> tuple[fugu.Audit | None, Json]:  # fmt: skip
+    """Attack and write the page to sign, if asked for; and what the page is told. Before anything is drawn it is worked
+    out in any case: what is wrong with it is then found. Beliefs that are withheld from what is published are not shown
     on it either. `usable`: with what would help, where that was measured; `remarks`: on the reference.
 
     CertificateError, before anything goes out, if the attack refutes the guarantee."""
@@ -249,7 +250,7 @@ def signed(
             raise CertificateError(f"nothing was released: {audit.verdict}")
     shown = None if going.beliefs.own_table else going.certificates
     facts = release_facts(preview(going), shown, released=False, audit=audit, usable=usable, remarks=remarks)
-    page = page_of(facts)
+    page = page_of(facts) if draws or report is not None else ""
     if report is not None:
         write(Path(report), page)
     return audit, facts

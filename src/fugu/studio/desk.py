@@ -223,7 +223,7 @@ def picture(state: Json, epsilon: str) -> Json:
     alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
     told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
     charged = account is not None and not state.get("went") and Question(**state["plan"]).kind != STATISTICS
-    figures = {"story": told, "beside": use_figures, "charged": charged, "left": _left(forecast, state, account)}
+    figures = {"story": told, "beside": use_figures, "charged": charged, "left": _left(forecast, state, epsilon, account)}
     return {"forecast": forecast, "odds": odds, "closes": str(forecast.summary.get("closes", "")), **figures}
 
 
@@ -232,7 +232,7 @@ def _total(state: Json, account: Account | None) -> str | None:
     return state.get("total") if account is None else None
 
 
-def _left(forecast: Forecast, state: Json, account: Account | None) -> str:
+def _left(forecast: Forecast, state: Json, epsilon: str, account: Account | None) -> str:
     """What can follow this release, in a sentence."""
     if closes := forecast.summary.get("closes"):
         return str(closes)
@@ -241,7 +241,7 @@ def _left(forecast: Forecast, state: Json, account: Account | None) -> str:
             return f"left after it is {block.text.removeprefix('left: ')}"
     if account is not None:
         return f"left now is {account.rest}; whether this fits is found before it is charged"
-    return f"it takes {state['epsilon']} of epsilon {state.get('total') or state['epsilon']}, the budget of this table"
+    return f"it takes {epsilon} of epsilon {state.get('total') or epsilon}, the budget of this table"
 
 
 @lru_cache(64)
