@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -84,8 +84,8 @@ class Dispatch:
     """Of a dry run, the account in a ledger that is named and knows the table: it is read, and nothing is charged."""
     charged: dict[str, str] | None = None
     """Under which request and data it is charged, or would be; None without a ledger."""
-    page: Json = field(default_factory=dict)
-    """What the last page to sign was told."""
+    planned: Json = field(default_factory=dict)
+    """What the release document would say, as "body", and what makes the "page" to sign."""
 
     @property
     def rehearses(self) -> bool:
@@ -133,8 +133,10 @@ class Dispatch:
     ) -> fugu.Audit | None:
         """The page to sign: see `signed`. Of a table that is `opened` it is not written."""
         report = None if opened else self.delivery.report
-        audit, facts = signed(going, report, self.delivery.attack, usable, remarks, not self.delivery.dry_run)
-        self.page.update(facts)
+        audit, body, page = signed(going, report, self.delivery.attack, usable, remarks)
+        self.planned.update(body=body, page=page)
+        if not self.delivery.dry_run:
+            page()  # what is wrong with it is found before anything is drawn
         if report is not None:
             self.listener.hear(Text(f"wrote {report}", NOTE, stated=True))
         return audit
@@ -229,12 +231,11 @@ def page_after(
 
 
 def signed(
-    going: Outgoing, report: str | None, attack: bool, usable: Usable | None = None, remarks: Sequence[str] = (),
-    draws: bool = True,
-) -> tuple[fugu.Audit | None, Json]:  # fmt: skip
-    """Attack and write the page to sign, if asked for; and what the page is told. Before anything is drawn it is worked
-    out in any case: what is wrong with it is then found. Beliefs that are withheld from what is published are not shown
-    on it either. `usable`: with what would help, where that was measured; `remarks`: on the reference.
+    going: Outgoing, report: str | None, attack: bool, usable: Usable | None = None, remarks: Sequence[str] = ()
+) -> tuple[fugu.Audit | None, Json, Callable[[], str]]:
+    """Attack and write the page to sign, if asked for; what the release document would say, and what makes the page.
+    Beliefs that are withheld from what is published are not shown on it either. `usable`: with what would help, where
+    that was measured; `remarks`: on the reference.
 
     CertificateError, before anything goes out, if the attack refutes the guarantee."""
     from fugu.report import write
@@ -249,11 +250,15 @@ def signed(
         if not audit.clean:
             raise CertificateError(f"nothing was released: {audit.verdict}")
     shown = None if going.beliefs.own_table else going.certificates
-    facts = release_facts(preview(going), shown, released=False, audit=audit, usable=usable, remarks=remarks)
-    page = page_of(facts) if draws or report is not None else ""
+    body = preview(going)
+
+    @cache
+    def page() -> str:
+        return page_of(release_facts(body, shown, released=False, audit=audit, usable=usable, remarks=remarks))
+
     if report is not None:
-        write(Path(report), page)
-    return audit, facts
+        write(Path(report), page())
+    return audit, body, page
 
 
 @dataclass(frozen=True)
@@ -440,7 +445,7 @@ def dispatched(
             question.refuse("cap")
     module, name = _ROUTES[route].split(":")
     going: Forecast = getattr(import_module(f"fugu.releasing.{module}"), name)(replace(dispatch, why=why))
-    return replace(going, facts=dispatch.page) if dry_run else going
+    return replace(going, **dispatch.planned) if dry_run else going
 
 
 _ROUTES = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Self, TypeVar, final
@@ -384,8 +385,36 @@ def open_session(belief: TableBelief, rows: RowsFor, table: TableLike) -> Opened
     return private, belief.with_groups(PublicGroups(known.declared, known.reference, known.secrets, private))
 
 
+Kept = dict[str, tuple[TableBelief, RowsFor]]
+_KEPT: ContextVar[Kept | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def keeping(kept: Kept) -> Iterator[None]:
+    """Within, what a reference file says is worked out once, and the search for a price begins where that for another
+    epsilon ended: for who looks at one plan again and again. `kept` is theirs, to be thrown away when the file changes,
+    or when it has grown."""
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
 def public_facts(
     reference: TableLike, protect: ProtectLike, schema: Schema | None, unit: str | None, rows: int | None = None
+) -> tuple[TableBelief, RowsFor]:
+    """See `_public_facts`; what is kept is not worked out again."""
+    kept, facts = _KEPT.get(), (reference, protect, schema, unit, rows)
+    if kept is None or not all(isinstance(fact, str | int | None) for fact in facts):
+        return _public_facts(*facts)
+    if (key := repr(facts)) not in kept:
+        kept[key] = _public_facts(*facts)
+    return kept[key]
+
+
+def _public_facts(
+    reference: TableLike, protect: ProtectLike, schema: Schema | None, unit: str | None, rows: int | None
 ) -> tuple[TableBelief, RowsFor]:
     """Fix the reading and the secrets by the schema and the reference: what is believed, with the groups that the
     reference shows, and for how many rows. Refused: a reference without two secrets."""

@@ -10,6 +10,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -35,6 +36,7 @@ from fugu.releasing.outcome import Forecast
 from fugu.releasing.scenario_file import save_question
 from fugu.report.figures import use_figures
 from fugu.report.template import render, sheet, story
+from fugu.session.books import Kept, keeping
 from fugu.studio import forms, levers
 from fugu.studio.work import main_of
 from fugu.visible import brief, in_json, visible, visible_json
@@ -49,6 +51,8 @@ KINDS = {
     "property": "Numbers of the whole that do not show how many rows have a property",
 }  # fmt: skip
 """What can go out, in words."""
+_LOOKS = 64
+"""Looks that share what they keep: it grows with each."""
 FIRST = "0.5"
 """The epsilon that is looked at first."""
 _HERE = Path(__file__).parent
@@ -202,7 +206,7 @@ def noise(told: Json) -> str:
             epsilon = levers.least(state["plan"], wanted)
         else:
             epsilon = forms.epsilon_of(query, epsilon)
-        facts = picture(state, epsilon)
+        facts = picture(state, epsilon, live=bool(query.get("part")))
     except FuguError as refused:
         error = visible(str(refused))
         told["status"] = 400
@@ -211,13 +215,13 @@ def noise(told: Json) -> str:
                   forms.place_of(epsilon), places=forms.PLACES, error=error, **facts)  # fmt: skip
 
 
-def picture(state: Json, epsilon: str) -> Json:
-    """What a release at this epsilon would be, as the sections of its page are told."""
+def picture(state: Json, epsilon: str, live: bool = False) -> Json:
+    """What a release at this epsilon would be, as the sections of its page are told. `live`: while a slider moves."""
     plan = json.dumps(state["plan"], sort_keys=True)
     account = _account(state)
     books = (None, "") if account is None else (state["ledger"] or str(_place(state)), str(account.asked))
     asked = plan, epsilon, _total(state, account), state["table"], *books
-    forecast = forecast_of(*asked, *_stamp(state["reference"]))
+    forecast = forecast_of(live, *asked, *_stamp(state["reference"]))
     held = weakest(each for each in forecast.certificates.values() if isinstance(each, Promising))
     odds = None if held is None else odds_of(held.believed)
     alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
@@ -246,11 +250,20 @@ def _left(forecast: Forecast, state: Json, epsilon: str, account: Account | None
 
 @lru_cache(64)
 def forecast_of(
-    plan: str, epsilon: str, total: str | None, table: str | None, place: str | None, _asked: str, _file: str, _at: int
-) -> Forecast:
-    """A dry run: the reference and the ledger are read, and nothing else."""
-    told = {**json.loads(plan), "epsilon": epsilon, "total": total}
-    return release(told, data=table or None, ledger=place, dry_run=True)
+    live: bool, plan: str, epsilon: str, total: str | None, table: str | None, place: str | None, asked: str, file: str,
+    at: int,
+) -> Forecast:  # fmt: skip
+    """A dry run: the reference and the ledger are read, and nothing else. One that is `live` begins where the last one
+    ended; what is signed never does."""
+    told, turn = {**json.loads(plan), "epsilon": epsilon, "total": total}, forecast_of.cache_info().misses // _LOOKS
+    with keeping(_warm(plan, table, place, asked, file, at, turn)) if live else nullcontext():
+        return release(told, data=table or None, ledger=place, dry_run=True)
+
+
+@lru_cache(1)
+def _warm(*_: Any) -> Kept:
+    """What looks at one plan keep, so many of them."""
+    return {}
 
 
 def improve(told: Json) -> str:
