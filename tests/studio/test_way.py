@@ -180,6 +180,23 @@ def test_a_plan_that_was_changed_after_it_was_signed_is_not_released(tmp_path):
     assert not out.exists() and not (folder / "ledger.db").exists()
 
 
+def test_the_first_page_waits_for_what_was_planned_before(tmp_path, monkeypatch):
+    folder, ask = tables(tmp_path), Child.ask
+    plan = {"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)", "protect": "smoker"}
+    state = state_of(folder, plan=plan, epsilon="0.5", place=1)
+    every = [str(k) for k in range(len(desk.picture(state, "0.5")["forecast"].assumptions))]
+    form = {"assumed": every, "person": ["Ada"], "role": ["steward"], "answer": ["on"]}
+    desk.taken({"name": "sign", "state": state, "form": form, "number": "1", "jobs": {}})
+
+    def slow(self, told, *more):
+        time.sleep(0.5 * (told.get("do") == "begin"))
+        return ask(self, told, *more)
+
+    monkeypatch.setattr(Child, "ask", slow)
+    with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
+        assert client.enter().get("")[1]["location"] == "release"
+
+
 def test_nobody_signs_without_every_assumption_a_name_and_a_word(tmp_path):
     folder = tables(tmp_path)
     state = state_of(folder, plan={"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)",
@@ -241,6 +258,9 @@ def test_sequences_and_what_hides_a_share_go_the_same_way(kind, tmp_path, monkey
     with running(state, str(private)) as client:
         client.enter().plan("900", form)
         pages = {name: client.get(name)[2] for name in ("question", "noise", "improve")}
+        wanted = re.search(r'data-epsilon="([^"]+)"', client.get("noise?error=8")[2])[1]
+        assert client.get("noise?error=0.0000001")[0] == 400
+        plan = client.studio.state["plan"]
         assert client.post("improve", {"measure": "on"})[0] == client.post("sign", {"look": "on"})[0] == 303
         client.wait()
         pages |= {"measured": client.get("improve")[2]}
@@ -248,6 +268,12 @@ def test_sequences_and_what_hides_a_share_go_the_same_way(kind, tmp_path, monkey
         client.sign().release()
         pages |= {name: client.get(name)[2] for name in ("release", "ledger")}
     assert "records." in look and "Private" in look and {k for k, said in asked if "hidden" in said} == {"release", "look"}
+    least, before = (
+        fugu.release(fugu.Question(**plan, epsilon=epsilon), dry_run=True).usable.figures
+        for epsilon in (wanted, forms.epsilon_at(forms.place_of(wanted) - 1))
+    )
+    assert max(each.numbers.get("error") or each.size for each in least) <= 8.0
+    assert max(each.numbers.get("error") or each.size for each in before) > 8.0
     assert f'value="{kind}" checked' in pages["question"] and "as declared" in pages["noise"]
     assert "Twice the epsilon, 1" in pages["measured"] and "leave out" in pages["measured"].lower()
     out = tmp_path / "out"

@@ -162,9 +162,14 @@ def epsilon_of(form: Form, was: str) -> str:
         except ValueError:
             raise UsageError("the slider is at no place") from None
         if PLACES[0] <= moved <= PLACES[1] and moved != place_of(typed):
-            typed = f"{10 ** (moved / 20):.3g}"
+            typed = epsilon_at(moved)
     options.positive("epsilon", typed)
     return typed
+
+
+def epsilon_at(place: int) -> str:
+    """The epsilon of a place of the slider."""
+    return f"{10 ** (place / 20):.3g}"
 
 
 def place_of(epsilon: str) -> int:

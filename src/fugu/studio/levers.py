@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from fugu.calibration.plan import plan as planned
-from fugu.errors import FuguError
+from fugu.errors import FuguError, UsageError
 from fugu.progress import report
 from fugu.queries.statistic import split
 from fugu.question import COLUMN, PROPERTY, STATISTICS, Question
@@ -13,6 +14,7 @@ from fugu.releasing import options
 from fugu.releasing.column_route import scenario_of
 from fugu.releasing.one_door import release
 from fugu.session.routes import least_epsilon
+from fugu.studio.forms import PLACES, epsilon_at
 from fugu.utility.usable import Usable
 from fugu.visible import visible
 
@@ -70,8 +72,28 @@ def least(plan: Json, wanted: str) -> str:
     asked, error = Question(**plan), options.positive("the error", wanted)
     if asked.kind == COLUMN:
         found = planned(scenario_of(asked, str(asked.reference)), float(error)).epsilon
-    else:
+    elif asked.kind == STATISTICS:
         questions = options.questions_of(split(asked.asked), asked.by, asked.bounds, asked.step, asked.bins)
         wanted_of = str(asked.reference), questions, asked.secret, error
         found = least_epsilon(*wanted_of, unit=asked.unit, rows=asked.rows).epsilon
+    else:
+        return _stepped(plan, float(error))
     return f"{float(found):.9g}"
+
+
+def _stepped(plan: Json, wanted: float) -> str:
+    """The least epsilon of the slider with which no number has a larger average error, by halving."""
+    low, high = -1, PLACES[1] - PLACES[0]
+    while high - low > 1:
+        report("how large the error is", high - low, PLACES[1] - PLACES[0])
+        middle = (low + high) // 2
+        low, high = (low, middle) if _worst(plan, middle) <= wanted else (middle, high)
+    if _worst(plan, high) > wanted:
+        raise UsageError(f"no epsilon up to {epsilon_at(PLACES[1])} has an average error of at most {wanted:g}")
+    return epsilon_at(high + PLACES[0])
+
+
+def _worst(plan: Json, place: int) -> float:
+    """The largest average error; of a number of a vector, and of a ranking, that by which it is graded."""
+    found = release(Question(**plan, epsilon=epsilon_at(place + PLACES[0])), dry_run=True).usable
+    return max((float(each.numbers.get("error") or each.size) for each in found.figures), default=math.inf)
