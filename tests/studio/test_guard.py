@@ -178,7 +178,8 @@ def test_numbers_in_queries_are_measured_before_they_are_read(studio):
     assert studio.post("question", {**ASKED, "protect": "999"})[0] == 400
     assert studio.post("question", {**ASKED, "condition": "x" * 3000})[0] == 400
     walked = {"kind": "sequences", "user": "0", "order": "1", "state": "2", "top": "1"}
-    for asked, field in ((HIDDEN, "tolerance"), (HIDDEN, "counted"), *((walked, name) for name in walked if name != "kind")):
+    fields = (HIDDEN, "tolerance"), (HIDDEN, "counted"), *((walked, name) for name in ("user", "order", "state", "top"))
+    for asked, field in fields:
         for text in ("9" * 3000, "1e100000000", "../x", "<img src=x>"):
             status, _, page = studio.post("question", {**asked, field: text})
             assert status == 400 and "<img" not in page, (field, text)

@@ -305,7 +305,8 @@ def test_nothing_that_stands_in_a_table_acts(browser, tmp_path):
         client.wait()
         screens = ("tables", "question", "noise", "improve", "sign", "release", "ledger", "check")
         nothing_acts(browser, client, *screens)
-        hidden = {"kind": "property", "condition": f"{marks[1]}={marks[2]}", "mean": "3", "counted": f"{marks[1]}={marks[3]}"}
+        hidden = {"kind": "property", "condition": f"{marks[1]}={marks[2]}", "mean": "3"}
+        hidden["counted"] = f"{marks[1]}={marks[3]}"
         refused = client.post("question", {**hidden, "condition": marks[0], "counted": marks[0]})
         assert refused[0] == 400 and "<img" not in refused[2]
         walked = {"kind": "sequences", "order": "0", "state": "2", "entries": ["histogram"], "counted_state": marks[2]}

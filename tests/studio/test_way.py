@@ -267,7 +267,8 @@ def test_sequences_and_what_hides_a_share_go_the_same_way(kind, tmp_path, monkey
         look = client.get("sign")[2]
         client.sign().release()
         pages |= {name: client.get(name)[2] for name in ("release", "ledger")}
-    assert "records." in look and "Private" in look and {k for k, said in asked if "hidden" in said} == {"release", "look"}
+    assert "records." in look and "Private" in look
+    assert {told for told, said in asked if "hidden" in said} == {"release", "look"}
     least, before = (
         fugu.release(fugu.Question(**plan, epsilon=epsilon), dry_run=True).usable.figures
         for epsilon in (wanted, forms.epsilon_at(forms.place_of(wanted) - 1))
@@ -407,7 +408,8 @@ def test_forms_say_what_they_ask(tmp_path):
         assert forms.question_of(forms.asked_in(whole, seen) | {"rows": ["900"]}, seen, "ref.csv") == whole
     for wrong, why in (
         ({**entries, "state": [""]}, "in which state"), ({**entries, "top": ["x"]}, "is a whole number"),
-        ({**entries, "length": ["-1"]}, "longest sequence"), ({"kind": ["property"], "mean": []}, "at least one number"),
+        ({**entries, "length": ["-1"]}, "longest sequence"),
+        ({"kind": ["property"], "mean": []}, "at least one number"),
         ({"kind": ["property"], "protect": [""]}, "kept secret"), ({**entries, "user": ["99"]}, "not one of"),
     ):  # fmt: skip
         with pytest.raises(fugu.errors.UsageError, match=why):

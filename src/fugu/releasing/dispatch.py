@@ -297,6 +297,15 @@ class DryRun:
         return Forecast({**summary, **basis}, (*blocks, last, needed), proofs, usable)
 
 
+def _account(
+    dry_run: bool, books: Booking, budget: Guarantee, total: Guarantee | None, data: str, *more: Any
+) -> ReleaseAccount | None:
+    """The account that is charged; of a dry run the one that is read, where a ledger is named and knows the table."""
+    if dry_run and (books.ledger is None or books.no_ledger or standing(place_of(books.ledger), data) is None):
+        return None
+    return account_of(books, budget, total, data, *more)
+
+
 def account_of(
     books: Booking, budget: Guarantee, total: Guarantee | None, data: str, question: dict[str, Any],
     earlier: dict[str, Any] | None = None, unit: str | None = None,
@@ -422,10 +431,8 @@ def dispatched(
         question = replace(question, size=question.rows)
     public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
     now, before = (question.told(*public, said) for said in named(question.query, question.sequential))
-    account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
-    looked = None
-    if dry_run and books.ledger is not None and not books.no_ledger and standing(place_of(books.ledger), data):
-        looked = account_of(books, budget, total, data, now, before, question.unit)
+    kept = _account(dry_run, books, budget, total, data, now, before, question.unit)
+    account, looked = (None, kept) if dry_run else (kept, None)
     charged = None if books.no_ledger else {"request": books.request or _named(now), "data": UNNAMED}
     charged = charged if account is None else account.told()
     dispatch = Dispatch(

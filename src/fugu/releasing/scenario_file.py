@@ -213,7 +213,8 @@ class ScenarioFile:
                 if name in known:
                     taken[name] = self._value(section, key, value)
                 elif section == own or (command == "release" and key != "error"):
-                    raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu {command} has no --{key} here")
+                    where = f"{key!r} in [{section}] of {self.path.name!r}"
+                    raise UsageError(f"{where}: fugu {command} has no --{key} here")
         if SCHEMA in self.sections and SCHEMA in known:
             taken[SCHEMA] = str(self.path)
         stated = [name for name in _BY_HAND if name in self.sections and LAWS in known]

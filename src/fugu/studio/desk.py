@@ -227,8 +227,9 @@ def picture(state: Json, epsilon: str, live: bool = False) -> Json:
     alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
     told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
     charged = account is not None and not state.get("went") and Question(**state["plan"]).kind != STATISTICS
-    figures = {"story": told, "beside": use_figures, "charged": charged, "left": _left(forecast, state, epsilon, account)}
-    return {"forecast": forecast, "odds": odds, "closes": str(forecast.summary.get("closes", "")), **figures}
+    left, closes = _left(forecast, state, epsilon, account), str(forecast.summary.get("closes", ""))
+    figures = {"story": told, "beside": use_figures, "charged": charged, "left": left}
+    return {"forecast": forecast, "odds": odds, "closes": closes, **figures}
 
 
 def _total(state: Json, account: Account | None) -> str | None:

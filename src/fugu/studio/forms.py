@@ -77,7 +77,8 @@ def question_of(form: Form, seen: Description, reference: str) -> dict[str, Any]
     if sequences and told["order"] is None:
         told["repeats"] = ROWS
     if not sequences:
-        told["bounds"] = {names[at]: ends for at in _ticked(form, "mean", names) if (ends := _bounds(form, at, names[at]))}
+        averaged = {names[at]: _bounds(form, at, names[at]) for at in _ticked(form, "mean", names)}
+        told["bounds"] = {name: ends for name, ends in averaged.items() if ends}
     asked = {STATISTICS: _statistics, SEQUENCES: _of_entries, PROPERTY: _of_records}.get(kind)
     if asked is not None:
         told["query"] = told["statistics"] = "; ".join(asked(form, names, told))

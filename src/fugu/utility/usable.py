@@ -28,7 +28,8 @@ GRADES = (EXACT, ROW_BY_ROW, USABLE, AVERAGES, ROUGHLY, NOISE, UNKNOWN)
 """From the best to the worst; what is not known counts as the worst."""
 _WORDS = {USABLE: "usable", ROUGHLY: "usable as a rough figure", NOISE: "mostly noise"}
 COLUMN, STATISTIC, COORDINATE = "column", "statistic", "coordinate"
-"""Kinds that somebody asks for by name: levers are for the first, published numbers for the second, pictures for all."""
+"""Kinds that somebody asks for by name: levers are for the first, published numbers for the second, pictures for
+all."""
 CLOSE = 0.9
 """Row by row: the correlation of a value and what is published of it is at least this (noise below 0.48 spreads)."""
 TENTH = 0.1
