@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import zipfile
@@ -21,7 +22,7 @@ from studios import ASKED, ENTRIES, HIDDEN, diaries, running, state_of, tables
 import fugu
 from fugu.ledger import Books, books
 from fugu.report.figures import use_figures
-from fugu.studio import app, desk, forms, levers, work
+from fugu.studio import app, desk, forms, levers, looks, work
 from fugu.studio.jobs import STOPPED, Child, Job
 
 
@@ -136,14 +137,14 @@ def test_no_private_cell_is_said_anywhere(went, capfd):
     outside = [path for path in (folder / "out").iterdir() if "private" not in path.name]
     texts = [*pages.values(), *(path.read_text() for path in outside), *capfd.readouterr()]
     assert not [mark for mark in marks[:5] for text in texts if mark in text]
-    assert not list(Path(work.tempfile.gettempdir()).glob("fugu-studio-*"))
+    assert not list(Path(tempfile.gettempdir()).glob("fugu-studio-*"))
 
 
 def test_the_archive_has_what_may_go_out(went):
     client, _, _ = went
     status, headers, _ = client.get("zip")
     assert status == 200 and headers["content-type"] == "application/zip"
-    with zipfile.ZipFile(io.BytesIO(desk.packed(client.studio.state))) as whole:
+    with zipfile.ZipFile(io.BytesIO(looks.packed(client.studio.state))) as whole:
         assert set(whole.namelist()) == {"release-1.csv", "release-1.certificate.json", "release-1.report.html"}
 
 
@@ -163,7 +164,7 @@ def test_a_plan_that_was_changed_after_it_was_signed_is_not_released(tmp_path):
     folder = tables(tmp_path)
     plan = {"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)", "protect": "smoker"}
     state = state_of(folder, plan=plan, epsilon="0.5", place=1)
-    every = [str(k) for k in range(len(desk.picture(state, "0.5")["forecast"].assumptions))]
+    every = [str(k) for k in range(len(looks.picture(state, "0.5")["forecast"].assumptions))]
     form = {"assumed": every, "person": ["Ada"], "role": ["steward"], "answer": ["on"]}
     desk.taken({"name": "sign", "state": state, "form": form, "number": "1", "jobs": {}})
     file, out = folder / "out" / "release-1.plan.toml", folder / "out" / "release-1.csv"
@@ -184,7 +185,7 @@ def test_the_first_page_waits_for_what_was_planned_before(tmp_path, monkeypatch)
     folder, ask = tables(tmp_path), Child.ask
     plan = {"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)", "protect": "smoker"}
     state = state_of(folder, plan=plan, epsilon="0.5", place=1)
-    every = [str(k) for k in range(len(desk.picture(state, "0.5")["forecast"].assumptions))]
+    every = [str(k) for k in range(len(looks.picture(state, "0.5")["forecast"].assumptions))]
     form = {"assumed": every, "person": ["Ada"], "role": ["steward"], "answer": ["on"]}
     desk.taken({"name": "sign", "state": state, "form": form, "number": "1", "jobs": {}})
 
@@ -201,7 +202,7 @@ def test_nobody_signs_without_every_assumption_a_name_and_a_word(tmp_path):
     folder = tables(tmp_path)
     state = state_of(folder, plan={"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)",
                                    "protect": "smoker"}, epsilon="0.5", place=1)  # fmt: skip
-    count = len(desk.picture(state, "0.5")["forecast"].assumptions)
+    count = len(looks.picture(state, "0.5")["forecast"].assumptions)
     every = [str(k) for k in range(count)]
     whole = {"assumed": every, "person": ["Ada"], "role": ["steward"], "answer": ["on"]}
     for wrong in (

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self, TypeVar, final
+from typing import Any, Self, TypeVar, cast, final
 
 from fugu.data import Schema
 from fugu.data.field import IDENTIFIER, Field
@@ -387,15 +387,13 @@ def open_session(belief: TableBelief, rows: RowsFor, table: TableLike) -> Opened
     return private, belief.with_groups(PublicGroups(known.declared, known.reference, known.secrets, private))
 
 
-Kept = dict[str, tuple[TableBelief, RowsFor]]
-_KEPT: ContextVar[Kept | None] = ContextVar("kept", default=None)
+_KEPT: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def keeping(kept: Kept) -> Iterator[None]:
+def keeping(kept: dict[str, Any]) -> Iterator[None]:
     """Within, what a reference file says is worked out once, and the search for a price begins where that for another
-    epsilon ended: for who looks at one plan again and again. `kept` is theirs, to be thrown away when the file changes,
-    or when it has grown."""
+    epsilon ended: for who looks at one plan again and again, and throws `kept` away when the file changes."""
     token = _KEPT.set(kept)
     try:
         yield
@@ -406,20 +404,11 @@ def keeping(kept: Kept) -> Iterator[None]:
 def public_facts(
     reference: TableLike, protect: ProtectLike, schema: Schema | None, unit: str | None, rows: int | None = None
 ) -> tuple[TableBelief, RowsFor]:
-    """See `_public_facts`; what is kept is not worked out again."""
-    kept, facts = _KEPT.get(), (reference, protect, schema, unit, rows)
-    if kept is None or not all(isinstance(fact, str | int | None) for fact in facts):
-        return _public_facts(*facts)
-    if (key := repr(facts)) not in kept:
-        kept[key] = _public_facts(*facts)
-    return kept[key]
-
-
-def _public_facts(
-    reference: TableLike, protect: ProtectLike, schema: Schema | None, unit: str | None, rows: int | None
-) -> tuple[TableBelief, RowsFor]:
     """Fix the reading and the secrets by the schema and the reference: what is believed, with the groups that the
     reference shows, and for how many rows. Refused: a reference without two secrets."""
+    kept = _KEPT.get() if isinstance(reference, str) else None
+    if kept is not None and (before := kept.get(repr((reference, protect, schema, unit, rows)))) is not None:
+        return cast(tuple[TableBelief, RowsFor], before)
     require_column(unit=unit)
     declared = declared_schema(schema)
     cells = declared.open(reference)
@@ -440,7 +429,10 @@ def _public_facts(
         )
     size = RowsFor(rows, len(cells))
     groups = ExpectedGroups(declared, cells, secrets, size.number)
-    return TableBelief(reading, known, spec, secrets, unit, groups), size
+    found = TableBelief(reading, known, spec, secrets, unit, groups), size
+    if kept is not None:
+        kept[repr((reference, protect, schema, unit, rows))] = found
+    return found
 
 
 def require_pure(budget: object, ledger: bool = False) -> Pure | Approx:
