@@ -123,7 +123,8 @@ def test_every_screen_holds_up_on_every_device(browser, way):
 
 
 def test_the_slider_moves_the_picture_and_keys_move_the_slider(browser, way):
-    client, _ = way
+    client, folder = way
+    client.studio.state["ledger"] = str(folder / "another.db")  # of which nothing is spent
     client.plan("877")
     browser.open(client.guard.origin + client.root + "noise")
     took = browser.run(MOVED.replace("TIMES", "6"))
@@ -254,7 +255,8 @@ def test_a_service_on_another_port_gets_no_cookie(browser, way):
 
 
 def test_what_the_owner_saw_is_not_kept_by_the_browser(browser, way):
-    client, _ = way
+    client, folder = way
+    client.studio.state["ledger"] = str(folder / "another.db")
     client.plan("877", by="")
     client.studio.state["went"] = False
     client.post("sign", {"look": "on"})
