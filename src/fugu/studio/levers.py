@@ -87,13 +87,13 @@ def _stepped(plan: Json, wanted: float) -> str:
     while high - low > 1:
         report("how large the error is", high - low, PLACES[1] - PLACES[0])
         middle = (low + high) // 2
-        low, high = (low, middle) if _worst(plan, middle) <= wanted else (middle, high)
-    if _worst(plan, high) > wanted:
+        low, high = (low, middle) if _error_at(plan, middle) <= wanted else (middle, high)
+    if _error_at(plan, high) > wanted:
         raise UsageError(f"no epsilon up to {epsilon_at(PLACES[1])} has an average error of at most {wanted:g}")
     return epsilon_at(high + PLACES[0])
 
 
-def _worst(plan: Json, place: int) -> float:
+def _error_at(plan: Json, place: int) -> float:
     """The largest average error; of a number of a vector, and of a ranking, that by which it is graded."""
     found = release(Question(**plan, epsilon=epsilon_at(place + PLACES[0])), dry_run=True).usable
     return max((float(each.numbers.get("error") or each.size) for each in found.figures), default=math.inf)
