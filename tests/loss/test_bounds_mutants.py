@@ -114,7 +114,6 @@ def test_the_pure_loss_of_all_pairs_at_once_is_the_largest_of_each_alone(rng):
             found = [laplace.pure_loss(item, scale) for item in families(pairs)]
             assert max(loss.value for loss in found) == pytest.approx(max(each), rel=1e-9, abs=1e-9)
             assert max(loss.value for loss in found) >= max(each) * (1 - 1e-14)
-            assert epsilon(Laplace(scale), pairs) == max(loss.value for loss in found)
     finally:
         laplace._AT_ONCE = kept
     rises = [item.different for item in families(pairs)]
