@@ -25,7 +25,7 @@ from fugu.releasing.blocks import Text
 from fugu.releasing.one_door import release
 from fugu.releasing.outcome import Forecast
 from fugu.report.figures import use_figures
-from fugu.report.template import story
+from fugu.report.template import pictures
 from fugu.session.books import keeping
 from fugu.visible import in_json, visible_json
 
@@ -63,7 +63,7 @@ def picture(state: Json, epsilon: str, live: bool = False) -> Json:
     held = weakest(each for each in forecast.certificates.values() if isinstance(each, Promising))
     odds = None if held is None else odds_of(held.believed)
     alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
-    told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
+    told = pictures(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
     charged = account is not None and not state.get("went") and Question(**state["plan"]).kind != STATISTICS
     left, closes = left_after(forecast, state, epsilon, account), str(forecast.summary.get("closes", ""))
     figures = {"story": told, "beside": use_figures, "charged": charged, "left": left}
