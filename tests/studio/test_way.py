@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from studios import ASKED, ENTRIES, HIDDEN, diaries, running, state_of, tables
+from studios import ENTRIES, HIDDEN, diaries, running, state_of, tables
 
 import fugu
 from fugu.ledger import Books, books
@@ -291,7 +291,8 @@ def test_sequences_and_what_hides_a_share_go_the_same_way(kind, tmp_path, monkey
 def test_half_may_be_kept_and_a_second_release_follows_of_what_the_ledger_still_allows(tmp_path):
     folder = tables(tmp_path)
     with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
-        client.enter().plan()
+        asked = {"protect": "4", "unit": "0", "kind": "statistics"}
+        client.enter().plan(asked={**asked, "mean": ["5"]})
         before = client.get("sign")[2]
         assert client.post("sign", {"share": "on"})[1]["location"] == "sign"
         shared = client.get("sign")[2]
@@ -299,11 +300,11 @@ def test_half_may_be_kept_and_a_second_release_follows_of_what_the_ledger_still_
         assert client.studio.state["release"].get("files"), client.studio.state["release"]
         kept = json.loads(client.get("export")[2])
         found = desk.begun({"state": state_of(folder)})["state"]
-        assert client.post("question", {**ASKED, "mean": ["1"], "histogram": []})[0] == 303
+        assert client.post("question", {**asked, "histogram": ["3"]})[0] == 303
         assert client.post("noise", {"epsilon": "0.25"})[0] == 303
         client.sign().release()
         assert client.studio.state["release"].get("files"), client.studio.state["release"]
-        spent = client.post("question", {**ASKED, "mean": [], "count": ""})
+        spent = client.post("question", {**asked, "histogram": ["2"]})
         head = client.get("ledger")[2]
     assert "no other question can be asked" in before and "epsilon 0.25 now" in before
     assert "against anybody 1.25 of epsilon 2.5" in shared and "epsilon 0.125 now" in shared
