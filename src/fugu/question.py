@@ -86,7 +86,7 @@ def ask(section: str, *routes: Route, default: Any = None, **more: Any) -> Any:
 
 _entry = partial(ask, "question", SEQUENCES, named="always")
 _sequence = partial(ask, "sequence", SEQUENCES, named="never")
-_hiding = partial(ask, "", PROPERTY, named="never")
+_hiding = partial(ask, "property", PROPERTY, named="never")
 
 
 @cache

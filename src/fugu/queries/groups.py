@@ -238,6 +238,7 @@ class GroupColumns(ABC):
     reference: Table
     secrets: Secrets
     _found: dict[str | None, Grouping] = field(default_factory=dict, init=False)
+    _typed: dict[tuple[str, ...], Types] = field(default_factory=dict, init=False)
 
     def of(self, by: str | None) -> Grouping:
         """The groups of a column, of None the whole table; refused if the secret is worked out from the column, or if
@@ -254,9 +255,15 @@ class GroupColumns(ABC):
     def _read(self, by: str) -> Grouping:
         """The groups of a column that was not looked at yet."""
 
-    @abstractmethod
     def types(self, by: tuple[str, ...]) -> Types:
         """The types of records for these columns: all combinations of groups that occur."""
+        if by not in self._typed:
+            self._typed[by] = self._types(by)
+        return self._typed[by]
+
+    @abstractmethod
+    def _types(self, by: tuple[str, ...]) -> Types:
+        """The same, for columns that were not looked at together yet."""
 
     def _known(self, by: str) -> tuple[Schema, Table | None]:
         """How a column of groups is read, and the reference's, if it has one; refused where it tells the secret."""
@@ -274,21 +281,18 @@ class PublicGroups(GroupColumns):
     """Reads columns of the private table; each is read once."""
 
     private: Private
-    _types: dict[tuple[str, ...], Types] = field(default_factory=dict, init=False)
 
-    def types(self, by: tuple[str, ...]) -> Types:
-        if by not in self._types:
-            columns = [self.of(name) for name in by]
-            tally = CellTally(tuple((name, column.field) for name, column in zip(by, columns, strict=True)))
-            counts: Counter[tuple[int, ...]] = Counter()
-            found = self.private.tally(tally) if by else {(): len(self.private)}
-            for cells, n in found.items():
-                named = ((column, (column.at or {})[cell]) for column, cell in zip(columns, cells, strict=True))
-                counts[tuple(column.names.index(name) for column, name in named)] += n
-            groups = sorted(counts)
-            names = (tuple(column.names[k] for column, k in zip(columns, key, strict=True)) for key in groups)
-            self._types[by] = Types(by, tuple(names), tuple(counts[key] for key in groups))
-        return self._types[by]
+    def _types(self, by: tuple[str, ...]) -> Types:
+        columns = [self.of(name) for name in by]
+        tally = CellTally(tuple((name, column.field) for name, column in zip(by, columns, strict=True)))
+        counts: Counter[tuple[int, ...]] = Counter()
+        found = self.private.tally(tally) if by else {(): len(self.private)}
+        for cells, n in found.items():
+            named = ((column, (column.at or {})[cell]) for column, cell in zip(columns, cells, strict=True))
+            counts[tuple(column.names.index(name) for column, name in named)] += n
+        groups = sorted(counts)
+        names = (tuple(column.names[k] for column, k in zip(columns, key, strict=True)) for key in groups)
+        return Types(by, tuple(names), tuple(counts[key] for key in groups))
 
     def _whole(self) -> Grouping:
         return Grouping({"": len(self.private)}, None, {None: ""})
@@ -343,7 +347,7 @@ class ExpectedGroups(GroupColumns):
         public = frozenset(published).union(*(public_in(reads) for _, reads, _ in booked))
         return ExpectedGroups(self.declared, self.reference, self.secrets, self.rows, published, public, opened)
 
-    def types(self, by: tuple[str, ...]) -> Types:
+    def _types(self, by: tuple[str, ...]) -> Types:
         """The combinations that the reference has, scaled; a group that it lacks is in one type at least."""
         if self.opened is not None and self.booked.issuperset(by):
             return self.opened.types(by)

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -83,10 +83,14 @@ class Dispatch:
     why: str = ""
     frame: Any = None
     sign_off: SignOff | None = None
+    total: Guarantee | None = None
+    """The budget of all requests, where it is stated."""
+    read: ReleaseAccount | None = None
+    """Of a dry run, the account in a ledger that is named and knows the table: it is read, and nothing is charged."""
     charged: dict[str, str] | None = None
     """Under which request and data it is charged, or would be; None without a ledger."""
-    page: Json = field(default_factory=dict)
-    """What the last page to sign was told."""
+    planned: Json = field(default_factory=dict)
+    """What the release document would say, as "body", and what makes the "page" to sign."""
 
     @property
     def rehearses(self) -> bool:
@@ -134,8 +138,10 @@ class Dispatch:
     ) -> fugu.Audit | None:
         """The page to sign: see `signed`. Of a table that is `opened` it is not written."""
         report = None if opened else self.delivery.report
-        audit, facts = signed(going, report, self.delivery.attack, usable, remarks)
-        self.page.update(facts)
+        audit, body, page = signed(going, report, self.delivery.attack, usable, remarks)
+        self.planned.update(body=body, page=page)
+        if not self.delivery.dry_run:
+            page()  # what is wrong with it is found before anything is drawn
         if report is not None:
             self.listener.hear(Text(f"wrote {report}", NOTE, stated=True))
         return audit
@@ -232,10 +238,10 @@ def page_after(
 
 def signed(
     going: Outgoing, report: str | None, attack: bool, usable: Usable | None = None, remarks: Sequence[str] = ()
-) -> tuple[fugu.Audit | None, Json]:
-    """Attack and write the page to sign, if asked for; and what the page is told. It is worked out in any case: what is
-    wrong with it is then found before anything is drawn. Beliefs that are withheld from what is published are not shown
-    on it either. `usable`: with what would help, where that was measured; `remarks`: on the reference.
+) -> tuple[fugu.Audit | None, Json, Callable[[], str]]:
+    """Attack and write the page to sign, if asked for; what the release document would say, and what makes the page.
+    Beliefs that are withheld from what is published are not shown on it either. `usable`: with what would help, where
+    that was measured; `remarks`: on the reference.
 
     CertificateError, before anything goes out, if the attack refutes the guarantee."""
     from fugu.report import write
@@ -250,11 +256,15 @@ def signed(
         if not audit.clean:
             raise CertificateError(f"nothing was released: {audit.verdict}")
     shown = None if going.beliefs.own_table else going.certificates
-    facts = release_facts(preview(going), shown, released=False, audit=audit, usable=usable, remarks=remarks)
-    page = page_of(facts)
+    body = preview(going)
+
+    @cache
+    def page() -> str:
+        return page_of(release_facts(body, shown, released=False, audit=audit, usable=usable, remarks=remarks))
+
     if report is not None:
-        write(Path(report), page)
-    return audit, facts
+        write(Path(report), page())
+    return audit, body, page
 
 
 @dataclass(frozen=True)
@@ -285,6 +295,15 @@ class DryRun:
         last = Text(f"dry run: nothing was released or charged, and {read}; {self.basis}")
         needed = Text(f"the table must have {', '.join(map(repr, self.columns))}")
         return Forecast({**summary, **basis}, (*blocks, last, needed), proofs, usable)
+
+
+def _account(
+    dry_run: bool, books: Booking, budget: Guarantee, total: Guarantee | None, data: str, *more: Any
+) -> ReleaseAccount | None:
+    """The account that is charged; of a dry run the one that is read, where a ledger is named and knows the table."""
+    if dry_run and (books.ledger is None or books.no_ledger or standing(place_of(books.ledger), data) is None):
+        return None
+    return account_of(books, budget, total, data, *more)
 
 
 def account_of(
@@ -412,12 +431,14 @@ def dispatched(
         question = replace(question, size=question.rows)
     public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
     now, before = (question.told(*public, said) for said in named(question.query, question.sequential))
-    account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
+    kept = _account(dry_run, books, budget, total, data, now, before, question.unit)
+    account, looked = (None, kept) if dry_run else (kept, None)
     charged = None if books.no_ledger else {"request": books.request or _named(now), "data": UNNAMED}
     charged = charged if account is None else account.told()
     dispatch = Dispatch(
-        question, account, files, data, delivery, listener, frame=frame, sign_off=sign_off, charged=charged
-    )
+        question, account, files, data, delivery, listener, frame=frame, sign_off=sign_off, total=total, read=looked,
+        charged=charged,
+    )  # fmt: skip
     if (known := dispatch.before(account, named=question.query is None or question.sequential)) is not None:
         return known
     if account is None and not dry_run:
@@ -437,7 +458,7 @@ def dispatched(
             question.refuse("cap")
     module, name = _ROUTES[route].split(":")
     going: Forecast = getattr(import_module(f"fugu.releasing.{module}"), name)(replace(dispatch, why=why))
-    return replace(going, facts=dispatch.page) if dry_run else going
+    return replace(going, **dispatch.planned) if dry_run else going
 
 
 _ROUTES = {

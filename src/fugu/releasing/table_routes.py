@@ -139,8 +139,8 @@ def _cap(question: Question) -> Real | None:
 
 def _session(dispatch: Dispatch, epsilon: Real) -> Session:
     """The session, whose table is not opened yet; its books are those of the account, or none."""
-    question, account = dispatch.question, dispatch.account
-    budget: Pure | Approx = Pure(epsilon)
+    question, account = dispatch.question, dispatch.account or dispatch.read
+    budget: Pure | Approx = Pure(epsilon if dispatch.total is None else dispatch.total.epsilon)
     kept: dict[str, Any] = {"ledger": False}
     if account is not None:
         assert isinstance(account.budget, Pure | Approx)  # other budgets go by the law route

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self, TypeVar, final
+from typing import Any, Self, TypeVar, cast, final
 
 from fugu.data import Schema
 from fugu.data.field import IDENTIFIER, Field
@@ -386,11 +387,28 @@ def open_session(belief: TableBelief, rows: RowsFor, table: TableLike) -> Opened
     return private, belief.with_groups(PublicGroups(known.declared, known.reference, known.secrets, private))
 
 
+_KEPT: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def keeping(kept: dict[str, Any]) -> Iterator[None]:
+    """Within, what a reference file says is worked out once, and the search for a price begins where that for another
+    epsilon ended: for who looks at one plan again and again, and throws `kept` away when the file changes."""
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
 def public_facts(
     reference: TableLike, protect: ProtectLike, schema: Schema | None, unit: str | None, rows: int | None = None
 ) -> tuple[TableBelief, RowsFor]:
     """Fix the reading and the secrets by the schema and the reference: what is believed, with the groups that the
     reference shows, and for how many rows. Refused: a reference without two secrets."""
+    kept = _KEPT.get() if isinstance(reference, str) else None
+    if kept is not None and (before := kept.get(repr((reference, protect, schema, unit, rows)))) is not None:
+        return cast(tuple[TableBelief, RowsFor], before)
     require_column(unit=unit)
     declared = declared_schema(schema)
     cells = declared.open(reference)
@@ -411,7 +429,10 @@ def public_facts(
         )
     size = RowsFor(rows, len(cells))
     groups = ExpectedGroups(declared, cells, secrets, size.number)
-    return TableBelief(reading, known, spec, secrets, unit, groups), size
+    found = TableBelief(reading, known, spec, secrets, unit, groups), size
+    if kept is not None:
+        kept[repr((reference, protect, schema, unit, rows))] = found
+    return found
 
 
 def require_pure(budget: object, ledger: bool = False) -> Pure | Approx:
