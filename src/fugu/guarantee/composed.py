@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fugu.errors import BadBudget, CertificateError, NotProvable, UsageError
@@ -17,6 +18,7 @@ from fugu.numbers.exact import Real, meant_up
 from fugu.visible import Json
 
 if TYPE_CHECKING:
+    from fugu.documents.composition import CompositionCertificate
     from fugu.guarantee.curve import Guarantee, RenyiCurve
     from fugu.guarantee.losslaw import LossLaw
     from fugu.guarantee.pairs import LossPair
@@ -121,6 +123,22 @@ class Composed(Ordered):
             self._known[cut] = together([(_law(part, cut), n) for part, n in self._grouped])
         return self._known[cut]
 
+    @staticmethod
+    def cut(delta: Real) -> int:
+        """Where the ends of the law are cut for a delta above 0: far below it."""
+        return max(_LEAST_CUT, 30 - math.floor(math.log2(exact(delta))))
+
+    def certified(self, delta: Real = 0, of: str = "record") -> CompositionCertificate:
+        """A certificate of what is promised at `delta`, which `fugu.verify` proves again from the parts. `of`: whether
+        every part is a promise for any two values of one "record", or of one "entry" of a sequence.
+
+        >>> found = compose([Pure(0.1)] * 100).certified(1e-6)
+        >>> found.believed, found.verdict().holds
+        (Approx(epsilon=4.774567589, delta=1e-06), True)
+        """
+        found: CompositionCertificate = import_module("fugu.documents.composition").certified(self, delta, of)
+        return found
+
     @property
     def _grouped(self) -> list[tuple[LossPair, int]]:
         """The parts, with all Rényi guarantees as one where they have a sum."""
@@ -151,8 +169,7 @@ class Composed(Ordered):
         allowed = exact(delta)
         bounds = [g.epsilon_at(delta) for g in self._others]
         if allowed > exact(self.delta):
-            cut = max(_LEAST_CUT, 30 - math.floor(math.log2(allowed)))
-            bounds.append(self.law(cut).epsilon(allowed))
+            bounds.append(self.law(self.cut(delta)).epsilon(allowed))
         return Approx(min(bounds, key=exact, default=math.inf), delta)
 
     def delta_at(self, epsilon: Real) -> float:
