@@ -21,6 +21,7 @@ from fugu.guarantee.asks import exact, outward, plain
 from fugu.guarantee.composition import ANYBODY, EACH_ENTRY, promise
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
+from fugu.noise.kind import Noise
 from fugu.numbers.exact import Real
 from fugu.numbers.text import shortened
 from fugu.visible import Json
@@ -39,8 +40,10 @@ _FIXED = "which parts there are was fixed beforehand: none was chosen by what an
 
 
 class CompositionCertificate(OnePromise):
-    """The parts, each so many times, and what they promise together. `law`: the grid of the law of all losses, the bits
-    of its masses, and the cut: what is no likelier than 2^-cut at an end was moved up; None where epsilons are added."""
+    """The parts, each so many times, and what they promise together.
+
+    `law`: the step of the law of all losses, the bits of its masses, and the cut: what is no likelier than 2^-cut at an
+    end was moved up; None where epsilons are added."""
 
     SCHEMA, KINDS = "fugu/composition/1", ("composition",)
     NEEDS: ClassVar[tuple[str, ...]] = ("parts", "law", "budget", "neighbours")
@@ -74,17 +77,17 @@ class CompositionCertificate(OnePromise):
     @staticmethod
     def of(named: Iterable[tuple[str, Promising]], delta: Real = 0) -> CompositionCertificate:
         """Of what certificates promise of one record, or of one entry, against anybody. Each is proved again first."""
-        listed, about, said = list[Composed](), set[str](), list[str]()
+        listed, said, neighbours = list[Composed](), list[str](), set[str]()
         for name, document in named:
             verdict = document.verdict()
             if not verdict.holds:
                 raise CertificateError(f"{name}: {verdict.reason}")
             listed.append(losses(document, name))
-            about.add(NEIGHBOURS if document.WHOM == EACH_ENTRY else RECORD)
+            neighbours.add(NEIGHBOURS if document.WHOM == EACH_ENTRY else RECORD)
             said.append(f"{name}, SHA-256 {document.digest}")
-        if len(about) > 1:
+        if len(neighbours) > 1:
             raise UsageError("these promises do not add up: some are about one record, others about one entry of it")
-        return CompositionCertificate.seal(compose(listed), delta, *about, said)
+        return CompositionCertificate.seal(compose(listed), delta, min(neighbours, default=RECORD), said)
 
     @property
     def composition(self) -> Composed:
@@ -148,12 +151,26 @@ class CompositionCertificate(OnePromise):
         )  # fmt: skip
 
 
-def certified(together: Composed, delta: Real, of: str) -> CompositionCertificate:
-    """What `Composed.certified` makes."""
+def certify(composition: Composed, delta: Real = 0, of: str = "record") -> CompositionCertificate:
+    """A certificate of what several releases promise together, which `fugu.verify` works out again from its parts.
+
+    - `composition`: what `fugu.compose` made of them.
+    - `delta`: at which delta; 0 adds epsilons.
+    - `of`: whether each part is a promise for any two values of one "record", or of one "entry" of a sequence. This,
+      and that they are of the same data, is your word, and the certificate says so.
+
+    Raises `NotProvable` where no finite epsilon is proved at that delta.
+
+    >>> found = certify(compose([Pure(0.1)] * 100), 1e-6)
+    >>> found.believed, found.verdict().holds
+    (Approx(epsilon=4.774567589, delta=1e-06), True)
+    """
     known = {unit.removeprefix("one "): neighbours for neighbours, unit in _UNITS.items()}
+    if not isinstance(composition, Composed):
+        raise UsageError(f"expected what fugu.compose makes, got {type(composition).__name__}")
     if of not in known:
         raise UsageError(f"of says whose promise every part is, {' or '.join(map(repr, known))}; got {of!r}")
-    return CompositionCertificate.seal(together, delta, known[of])
+    return CompositionCertificate.seal(composition, delta, known[of])
 
 
 def losses(document: Promising, name: str) -> Composed:
@@ -163,12 +180,13 @@ def losses(document: Promising, name: str) -> Composed:
         return document.composition
     with of.reading():
         if holds_private_numbers(document.tell().assumptions):
-            raise NotProvable(f"{name}: its noise follows from the private table itself, so it promises nobody anything")
+            raise NotProvable(f"{name}: its noise follows from the private table itself: it promises nobody anything")
         if (found := document.anybody) is None:
             raise NotProvable(f"{name}: it promises nothing against anybody, and promises about beliefs do not add up")
         if isinstance(document, Certificate) and (by := _moved(document)):
+            noise: Noise = document.noise
             with suppress(NotProvable):
-                return document.noise.losses(by)
+                return noise.losses(by)
         return compose([found])
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fugu.errors import BadBudget, CertificateError, NotProvable, UsageError
@@ -18,7 +17,6 @@ from fugu.numbers.exact import Real, meant_up
 from fugu.visible import Json
 
 if TYPE_CHECKING:
-    from fugu.documents.composition import CompositionCertificate
     from fugu.guarantee.curve import Guarantee, RenyiCurve
     from fugu.guarantee.losslaw import LossLaw
     from fugu.guarantee.pairs import LossPair
@@ -127,17 +125,6 @@ class Composed(Ordered):
     def cut(delta: Real) -> int:
         """Where the ends of the law are cut for a delta above 0: far below it."""
         return max(_LEAST_CUT, 30 - math.floor(math.log2(exact(delta))))
-
-    def certified(self, delta: Real = 0, of: str = "record") -> CompositionCertificate:
-        """A certificate of what is promised at `delta`, which `fugu.verify` proves again from the parts. `of`: whether
-        every part is a promise for any two values of one "record", or of one "entry" of a sequence.
-
-        >>> found = compose([Pure(0.1)] * 100).certified(1e-6)
-        >>> found.believed, found.verdict().holds
-        (Approx(epsilon=4.774567589, delta=1e-06), True)
-        """
-        found: CompositionCertificate = import_module("fugu.documents.composition").certified(self, delta, of)
-        return found
 
     @property
     def _grouped(self) -> list[tuple[LossPair, int]]:

@@ -1,15 +1,14 @@
 """Compositions: what releases promise together, each part as a law of its losses in whole numbers.
 
 A law of losses L has masses on first + i step and at infinity, in units of 2^-bits that sum to 1. It stands for a pair
-(P, Q) if P(S) - g Q(S) <= E (1 - g e^-L)+ for all events S and all g > 0; then so does the sum of independent losses for
-both releases together (Zhu, Dong and Wang 2022). It still does after tails P(L >= t) are raised, after an atom between
-two points becomes these two with the same P- and Q-mass, and of bounds on P(S) - g Q(S) at points g after chords between
-them. Every rounding here is one of these; bits, ends and steps are finer than those that the certificate names."""
+(P, Q) if P(S) - g Q(S) <= E (1 - g e^-L)+ for all events S and all g > 0; then so does the sum of independent losses
+for both releases together (Zhu, Dong and Wang 2022). It still does after tails P(L >= t) are raised, after an atom
+between two points becomes these two with the same P- and Q-mass, and of bounds on P(S) - g Q(S) at points g after
+chords between them. Every rounding here is one of these; bits, ends and steps are finer than the certificate's."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -110,7 +109,7 @@ class Grid:
         for place, mass in zip(places, law.masses, strict=True):
             at = math.floor(place)
             if (rest := place - at) not in share:
-                share[rest] = (1 - self.exp(-rest * step)[0]) / (1 - self.exp(-step)[1])
+                share[rest] = (1 - self.exp(-rest * step)[0]) / (1 - self.exp(-step)[1]) if rest else rest
             moved = min(mass, math.ceil(mass * share[rest]))
             masses[at - low] += mass - moved
             if moved:
@@ -119,15 +118,14 @@ class Grid:
 
     def delta(self, law: Losses, epsilon: Fraction) -> Fraction:
         """At least E (1 - e^(epsilon - L))+."""
-        found = Fraction(law.infinite)
         at = max(0, math.ceil((epsilon - law.first) / law.step))
-        left = self.exp(epsilon - law.first - at * law.step)[0]
         bits = self.bits + _BITS
-        left, shrink = math.floor(left * 2**bits), math.floor(self.exp(-law.step)[0] * 2**bits)
+        left, shrink = (exp(x, bits)[0] for x in (epsilon - law.first - at * law.step, -law.step))
+        found = law.infinite << bits
         for mass in law.masses[at:]:
-            found += mass - Fraction(mass * left, 1 << bits)
+            found += mass * ((1 << bits) - left)
             left = left * shrink >> bits
-        return found / self.unit
+        return Fraction(found, self.unit << bits)
 
     def together(self, laws: Sequence[tuple[Losses, int]], stated: Fraction | None) -> Losses:
         """The sum of all, each so many times; `stated`: the step that was named for it."""
@@ -186,7 +184,8 @@ class Grid:
         ratio = self.exp(-Fraction(2 * far + 2) / (2 * size))[1]
         beyond = weights.pop()[1] / (1 - ratio)
         total = 2 * sum(a for a, _ in weights) - 1, 2 * (sum(h for _, h in weights) + beyond) - 1
-        high = list(accumulate((h for _, h in weights[:0:-1]), initial=beyond))  # P(z > far), P(z >= far), .., P(z >= 1)
+        # P(z > far), P(z >= far), .., P(z >= 1), at most and at least
+        high = list(accumulate((h for _, h in weights[:0:-1]), initial=beyond))
         low = list(accumulate((a for a, _ in weights[:0:-1]), initial=Fraction(0)))
         upper = [h / total[0] for h in high] + [1 - a / total[1] for a in reversed(low[1:])]
         return self.tails(m / size, (m - 2 * far) * m / (2 * size), [Fraction(1), *reversed(upper)])
@@ -201,18 +200,24 @@ class Grid:
             raise NotSummed("laws of more than 1,000 outputs are not compared here")
         step = Fraction(max(1, math.ceil(most * 2**21 / _NODES)), 2**21)
         reach = math.ceil(most / step)
-        at = [self.exp(i * step)[0] for i in range(-reach, reach + 1)]
-        bounds = [max(sum(max(0, x - g * y) for x, y in both), sum(max(0, y - g * x) for x, y in both)) for g in at]
-        return self.chords(step, -reach, [Fraction(math.ceil(b * self.unit), self.unit) for b in bounds])
+        bits, whole = self.bits + _BITS, math.lcm(*(x.denominator for pair in both for x in pair))
+        first = [(int(x * whole), int(y * whole)) for x, y in both]
+        grow, g, bounds = exp(step, bits)[0], exp(-reach * step, bits)[0], list[Fraction]()
+        for _ in range(2 * reach + 1):
+            orders = ((x << bits, y * g) for x, y in first), ((y << bits, x * g) for x, y in first)
+            excess = max(sum(max(0, a - b) for a, b in each) for each in orders)
+            bounds.append(Fraction(up(excess * self.unit, whole << bits), self.unit))
+            g = g * grow >> bits
+        return self.chords(step, -reach, bounds)
 
     def read(self, text: str) -> Losses:
         """The law of a part."""
         kind, *words = text.split(" ")
         if kind == "renyi":
-            raise NotSummed("a Rényi guarantee in a composition is not turned into a law of losses here; verify does it")
-        known = {"bound": self.bound, "outputs": self.outputs, "laplace": lambda w: self.shifted(self.laplace, w),
-                 "gaussian": lambda w: self.shifted(self.gaussian, w)}  # fmt: skip
-        return known[kind](words)
+            raise NotSummed("a Rényi guarantee is not turned into a law of losses here; fugu verify does it")
+        if kind in ("laplace", "gaussian"):
+            return self.shifted(self.laplace if kind == "laplace" else self.gaussian, words)
+        return {"bound": self.bound, "outputs": self.outputs}[kind](words)
 
 
 def prove_composition(content: Part) -> Second:

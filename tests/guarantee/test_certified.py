@@ -1,0 +1,219 @@
+"""Certificates of compositions: both proofs work them out again, and take none that says less than the truth."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import suppress
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fugu
+from fugu import ZCDP, Approx, Gaussian, Laplace, Pure, certify, compose
+from fugu.documents.composition import CompositionCertificate
+from fugu.errors import CertificateError, FuguError, NotProvable, UsageError
+from fugu.guarantee import outputs
+from fugu_verify import prove_again
+from fugu_verify.composition import Grid
+from fugu_verify.result import BadCertificate
+from guarantee.test_composed import CERTIFIED, drawn, exact_delta, together_of, truth
+from hunting import search
+
+ONCE = outputs({1: 1}, {0: 1, 1: 1})
+
+
+def again(certificate, **changes):
+    """The same document with other parts and a fresh seal; a part that is a function is told the old one."""
+    body = {k: v for k, v in certificate.to_json().items() if k not in ("schema", "fugu", "publisher", "digest")}
+    for name, change in changes.items():
+        body[name] = change(body[name]) if callable(change) else change
+    return CompositionCertificate.sealed(body)
+
+
+def first(certificate):
+    """How `fugu.verify` ends."""
+    try:
+        return fugu.verify(certificate).holds
+    except CertificateError:
+        return False
+
+
+def second(certificate):
+    """How `fugu-verify` ends."""
+    try:
+        return prove_again(certificate.to_json()).outcome == "holds"
+    except BadCertificate:
+        return False
+
+
+@pytest.mark.parametrize(("parts", "most"), [CERTIFIED[k] for k in (0, 2, 3, 4, 12)], ids=lambda x: f"{x}"[:6])
+def test_both_proofs_find_the_figures_of_the_theory(parts, most):
+    made = certify(compose(parts), 1e-6)
+    assert most - 3e-8 < made.believed.epsilon <= most + 3e-8
+    assert fugu.verify(made).holds and first(made) and second(made)
+    assert compose([made.composition]) == compose(parts)
+
+
+def test_sums_entries_and_parts_from_outside():
+    plain = certify(compose([Pure(0.1)] * 100))
+    assert plain.believed == Pure(10) and plain["law"] is None and first(plain) and second(plain)
+    mixed = compose([Pure(0.3), Approx(0.2, 1e-6)])
+    at = certify(mixed, mixed.delta, of="entry")
+    assert at.believed == Approx(0.5, 1e-6) and at["law"] is None and first(at) and second(at)
+    assert at.quoted()[0].startswith("Promise: For each entry against anybody") and at.about == "one entry"
+    outside = certify(compose([ZCDP(0.01)] * 10), 1e-6)
+    assert first(outside) and prove_again(outside.to_json()).outcome == "not checked"
+    for wrong, of, delta in ((Pure(1), "record", 0), (compose([Pure(1)]), "row", 0), (compose([Pure(0)]), "record", 0),
+                             (compose([ZCDP(1)]), "record", 0), (mixed, "record", 0)):  # fmt: skip
+        with pytest.raises((UsageError, NotProvable)):
+            certify(wrong, delta, of=of)
+
+
+HUNDRED = certify(compose([Gaussian(20, grid=1).losses(1)] * 100), 1e-6)
+FORGED = {
+    "a smaller epsilon": {"budget": lambda b: {**b, "epsilon": "2.25408"}},
+    "a smaller delta": {"budget": lambda b: {**b, "delta": "0.9e-6"}},
+    "a delta of none": {"budget": lambda b: {"kind": "Pure", "epsilon": b["epsilon"]}, "law": None},
+    "one more release": {"parts": lambda p: [{**p[0], "count": 101}]},
+    "a longer move": {"parts": [{"pair": "gaussian 400 2", "count": 100}]},
+    "less noise": {"parts": [{"pair": "gaussian 399 1", "count": 100}]},
+    "a finer grid": {"law": lambda law: {**law, "step": "1/800"}},
+    "fewer bits": {"law": lambda law: {**law, "bits": 40, "cut": 40}},
+    "bits that leave nothing": {"law": lambda law: {**law, "bits": 61}},
+    "no law": {"law": None},
+    "a part that stands twice": {"parts": lambda p: [{**p[0], "count": 50}] * 2},
+    "none of a part": {"parts": lambda p: [{**p[0], "count": 0}]},
+    "noise of no size": {"parts": [{"pair": "gaussian 0 1", "count": 100}]},
+    "another kind of noise": {"parts": [{"pair": "cauchy 400 1", "count": 100}]},
+    "negative probabilities": {"parts": [{"pair": "outputs 2,-1,1 1,0,1", "count": 1}]},
+    "a negative epsilon": {"parts": [{"pair": "bound -1 0", "count": 100}]},
+}
+
+
+@pytest.mark.parametrize("forged", FORGED.values(), ids=list(FORGED))
+def test_forgeries_are_refused_by_both(forged):
+    made = again(HUNDRED, **forged)
+    assert not first(made) and not second(made)
+    assert first(again(HUNDRED)) and second(again(HUNDRED))
+
+
+@pytest.mark.parametrize(
+    ("parts", "delta", "epsilon", "wrong"),
+    [
+        ([Laplace(10, grid=1).losses(1)] * 100, 1e-6, "4.6926674", "1e-6"),  # of continuous noise: 1.594e-6
+        ([ONCE] * 2, 0.76, "1e-6", "0.51"),  # as randomised response of ln 3, which is above one at all epsilon >= 0
+        ([Laplace(10, grid=1).losses([1, 1])] * 100, 1e-6, "4.7745676", "1e-6"),  # one cell of a histogram for two
+        ([Pure(0.1)] * 8, 0.11, "1e-9", "0.1090"),  # masses to the nearest, in eight bits
+    ],
+    ids=["continuous", "one order", "one cell", "nearest"],
+)
+def test_what_is_false_is_refused_by_both(parts, delta, epsilon, wrong):
+    made = certify(compose(parts), delta)
+    false = again(made, budget={"kind": "Approx", "epsilon": epsilon, "delta": wrong})
+    assert first(made) and second(made) and not first(false) and not second(false)
+
+
+@search("certified compositions against every output, by both proofs", quick=10)
+def test_no_certificate_says_less_than_the_truth(rng):
+    """What is certified holds in both proofs and against all outputs; an epsilon at which the truth has a larger delta
+    holds in neither."""
+    parts = [drawn(rng) for _ in range(rng.integers(1, 4))]
+    delta = float(np.round(rng.uniform(1e-4, 0.3), 4))
+    try:
+        made = certify(compose([g for g, _, _ in parts]), delta)
+    except NotProvable:
+        return 0
+    outcomes, stated = together_of(*(o for _, o, _ in parts)), float(made.believed.epsilon)
+    assert truth(outcomes, stated) <= delta + 1e-11
+    assert first(made)
+    assert second(made) or any(isinstance(g, ZCDP) for g, _, _ in parts)
+    less = float(np.round(stated * rng.uniform(0, 1), 6))
+    if truth(outcomes, less) > delta + 1e-9:
+        wrong = again(made, budget=lambda b: {**b, "epsilon": str(Fraction(str(less)))})
+        assert not first(wrong) and not second(wrong)
+    return 2
+
+
+@search("the second proof's laws of losses of few bits against fractions", quick=20)
+def test_every_rounding_of_the_second_proof_goes_up(rng):
+    size, bits, n = int(rng.integers(1, 4)), int(rng.integers(6, 20)), int(rng.integers(1, 7))
+    grid = Grid(bits, int(rng.integers(4, bits + 1)))
+    p, q = ([int(x) for x in rng.integers(0, 6, size)] for _ in range(2))
+    if not (sum(p) and sum(q)):
+        return 0
+    law = grid.read(f"outputs {','.join(map(str, p))} {','.join(map(str, q))}")
+    if rng.integers(2):
+        law = grid.on(law, Fraction(int(rng.integers(1, 40)), 60))
+    p, q = ([Fraction(x, sum(law)) for x in law] for law in (p, q))
+    whole = grid.power(law, n)
+    for one in (law, whole):
+        assert min(one.masses) >= 0 <= one.infinite and sum(one.masses) + one.infinite == grid.unit
+    for e in rng.uniform(-3, 3, 4).round(2).tolist():
+        for x, y in ((p, q), (q, p)):
+            assert float(exact_delta(x, y, n, Fraction(math.exp(e)))) <= float(grid.delta(whole, Fraction(e))) + 1e-13
+    return 4
+
+
+@search("damaged certificates of compositions", quick=10)
+def test_no_damage_ends_in_a_traceback(rng):
+    made = certify(compose([Gaussian(3, grid=1).losses([[1, 1], [2]]), Approx(0.1, 1e-9), ONCE]), 0.6)
+    junk = [
+        None,
+        -1,
+        0,
+        1e300,
+        "",
+        "x",
+        "1/0",
+        "nan",
+        [],
+        {},
+        "bound 1",
+        "laplace 1/3 1,",
+        "outputs 1 1,1",
+        10**30,
+        True,
+    ]
+
+    def hit(part):
+        if isinstance(part, dict | list) and part and rng.random() < 0.8:
+            key = list(part)[rng.integers(len(part))] if isinstance(part, dict) else int(rng.integers(len(part)))
+            part[key] = hit(part[key])
+            return part
+        return junk[rng.integers(len(junk))]
+
+    body = made.to_json()
+    name = ("parts", "law", "budget", "neighbours", "releases")[rng.integers(5)]
+    found = again(made, **{name: hit(body[name])})
+    for look in (fugu.verify, lambda document: prove_again(json.loads(document.text))):
+        with suppress(FuguError, BadCertificate):
+            look(found)
+
+
+def test_certificates_add_what_they_promise_anybody():
+    """Not what they promise against beliefs: a masked bit and its mask leak nothing alone, and together everything."""
+    pair = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3]), "yes vs no")
+    noisy = fugu.calibrate(pair, Pure(0.5)).certificate
+    cells = fugu.calibrate(fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([0]), "a vs b"), Pure(1)).certificate
+    made = CompositionCertificate.of([("a.json", noisy), ("b.json", noisy), ("c.json", cells)], 1e-6)
+    assert {part["count"] for part in made["parts"]} == {1, 2} and first(made) and second(made)
+    exact = 2 * float(noisy.anybody.epsilon) + float(cells.anybody.epsilon)
+    assert made.believed.epsilon <= exact * (1 + 1e-9) and made["releases"][0].startswith("a.json, SHA-256 ")
+    more = CompositionCertificate.of([("total.json", made), ("a.json", noisy)], 1e-6)
+    assert sum(part["count"] for part in more["parts"]) == 4
+    bit = fugu.Discrete([0, 1])
+    mask = fugu.calibrate(fugu.LawPair(bit, bit, "s"), Pure(1)).certificate
+    with pytest.raises(NotProvable, match=r"mask\.json: it promises nothing against anybody"):
+        CompositionCertificate.of([("a.json", noisy), ("mask.json", mask)], 1e-6)
+    with pytest.raises(CertificateError, match="the word of the user"):
+        CompositionCertificate.of([("own.json", fugu.PerEntryDP(lambda data: data, 0.5).certificate)])
+    entry = fugu.sequences.Histogram(fugu.sequences.States(("a", "b"))).mechanism(0.5).certificate
+    assert CompositionCertificate.of([("e", entry)] * 3, 0).believed == Pure(1.5)
+    with pytest.raises(UsageError, match="one entry"):
+        CompositionCertificate.of([("a.json", noisy), ("e.json", entry)])
+    body = {k: v for k, v in noisy.to_json().items() if k not in ("schema", "fugu", "publisher", "digest")}
+    edited = type(noisy).sealed({**body, "budget": {"kind": "Pure", "epsilon": "1/10"}})
+    with pytest.raises(CertificateError, match=r"bad\.json"):
+        CompositionCertificate.of([("bad.json", edited)])
