@@ -15,10 +15,11 @@ from fugu import ZCDP, Approx, Gaussian, Laplace, Pure, certify, compose
 from fugu.documents.composition import CompositionCertificate
 from fugu.errors import CertificateError, FuguError, NotProvable, UsageError
 from fugu.guarantee import outputs
+from fugu.guarantee.pairs import pair_from
 from fugu_verify import prove_again
 from fugu_verify.composition import Grid
 from fugu_verify.result import BadCertificate
-from guarantee.test_composed import CERTIFIED, drawn, exact_delta, together_of, truth
+from guarantee.test_composed import CERTIFIED, answers, drawn, exact_delta, together_of, truth
 from hunting import search
 
 ONCE = outputs({1: 1}, {0: 1, 1: 1})
@@ -106,8 +107,9 @@ def test_forgeries_are_refused_by_both(forged):
         ([ONCE] * 2, 0.76, "1e-6", "0.51"),  # as randomised response of ln 3, which is above one at all epsilon >= 0
         ([Laplace(10, grid=1).losses([1, 1])] * 100, 1e-6, "4.7745676", "1e-6"),  # one cell of a histogram for two
         ([Pure(0.1)] * 8, 0.11, "1e-9", "0.1090"),  # masses to the nearest, in eight bits
+        ([Gaussian(2, grid=1).losses([[1, 1], [2]])], 1e-6, "4.3", "1e-6"),  # of the first of two moves alone: 3.3
     ],
-    ids=["continuous", "one order", "one cell", "nearest"],
+    ids=["continuous", "one order", "one cell", "nearest", "several moves"],
 )
 def test_what_is_false_is_refused_by_both(parts, delta, epsilon, wrong):
     made = certify(compose(parts), delta)
@@ -143,17 +145,44 @@ def test_every_rounding_of_the_second_proof_goes_up(rng):
     p, q = ([int(x) for x in rng.integers(0, 6, size)] for _ in range(2))
     if not (sum(p) and sum(q)):
         return 0
-    law = grid.read(f"outputs {','.join(map(str, p))} {','.join(map(str, q))}")
-    if rng.integers(2):
-        law = grid.on(law, Fraction(int(rng.integers(1, 40)), 60))
-    p, q = ([Fraction(x, sum(law)) for x in law] for law in (p, q))
-    whole = grid.power(law, n)
-    for one in (law, whole):
-        assert min(one.masses) >= 0 <= one.infinite and sum(one.masses) + one.infinite == grid.unit
-    for e in rng.uniform(-3, 3, 4).round(2).tolist():
-        for x, y in ((p, q), (q, p)):
-            assert float(exact_delta(x, y, n, Fraction(math.exp(e)))) <= float(grid.delta(whole, Fraction(e))) + 1e-13
-    return 4
+    epsilon, delta = (float(x) for x in rng.uniform(0, (1, 0.2)).round(2))
+    asked, answered = rng.uniform(-3, 3, 4).round(2).tolist(), together_of(*[answers(epsilon, delta)] * n)
+    for part, law in (f"outputs {listed(p)} {listed(q)}", (p, q)), (f"bound {epsilon} {delta}", None):
+        one = grid.read(part)
+        if rng.integers(2):
+            one = grid.on(one, Fraction(int(rng.integers(1, 40)), 60))
+        whole = grid.power(one, n)
+        for made in (one, whole):
+            assert min(made.masses) >= 0 <= made.infinite and sum(made.masses) + made.infinite == grid.unit
+        for e in asked:
+            found = float(grid.delta(whole, Fraction(e))) + 1e-12
+            if law is None:
+                assert e < 0 or truth(answered, e) <= found
+                continue
+            x, y = ([Fraction(k, sum(each)) for k in each] for each in law)
+            assert max(float(exact_delta(*pair, n, Fraction(math.exp(e)))) for pair in ((x, y), (y, x))) <= found
+    return 8
+
+
+def listed(numbers):
+    return ",".join(map(str, numbers))
+
+
+def test_masses_and_splits_of_the_second_proof_are_not_to_the_nearest():
+    """Eight bits, randomised response of .1 eight times, as it is and split on another grid: .109012 at 0."""
+    for step in (Fraction(1, 5), Fraction(3, 20), Fraction(1, 7)):
+        grid = Grid(8, 8)
+        law = grid.on(grid.read("bound 1/10 0"), step)
+        assert grid.delta(grid.power(law, 8), Fraction(0)) >= 0.109012
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["outputs 2,-1,1 1,0,1", "outputs 1,1 1", "outputs 0,0 1,1", "gaussian 0 1", "gaussian 1e12 1", "laplace -1 1"],
+)
+def test_parts_that_are_no_pairs_are_not_read(part):
+    with pytest.raises(CertificateError):
+        pair_from(part)
 
 
 @search("damaged certificates of compositions", quick=10)
