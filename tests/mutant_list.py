@@ -55,6 +55,7 @@ CLI, TABLE = "cli/test_commands.py", "scenario/test_from_table.py"
 EVERY_PRIOR = "priors/test_every_prior.py"
 START, FORGETS = "translation/test_chain_start.py", "translation/test_chain_forgets.py"
 TREES, HIDDEN = "translation/test_trees.py", "translation/test_hidden_contraction.py"
+JOINT = "translation/test_joint_steps.py"
 NUMBERS = "translation/test_chain_numbers.py"
 FORGERIES, COMMITMENTS = "publication/test_release_forgeries.py", "publication/test_commitments.py"
 CRASHES, OUTSIDE = "publication/test_publish_crashes.py", "auditing/test_outside_files.py"
@@ -1140,6 +1141,12 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_Messages._above", "no siblings", "rest + before + after", "rest + before"),
     ("_Messages.__init__", "the own cell is free", "np.where(np.eye(width, dtype=bool), 0.0, epsilon)", "np.zeros((width, width))"),
     ("shortest_paths", "paths through values that never occur", "np.where(valid[:, z, None, None], over, np.inf)", "over"),
+    [JOINT],
+    ("_high", "the mean of all places", "np.where(came > 0, came / q, 0.0).max(axis=1)", "np.where(came > 0, came / q, 0.0).mean(axis=1)"),
+    ("translation/joint.py:best", "half of the mass", "Plans(shares / total, heights / heights.max())", "Plans(shares / (2 * total), heights / heights.max())"),
+    ("JointSteps.rest", "any bound will do", "np.all(np.minimum(up(steps.after(1, bound, epsilon) + more), known) <= bound)", "True"),
+    ("JointSteps.growth", "what is seen costs nothing", "np.where(np.eye(self.emission.values.shape[1], dtype=bool), 0.0, epsilon)", "np.zeros(self.emission.values.shape[1:] * 2)", HIDDEN),
+    ("JointSteps.growth", "what is hidden costs nothing", "beyond[:, None, :, None]", "0 * beyond[:, None, :, None]", HIDDEN),
     [HIDDEN],
     ("HiddenContraction._own", "a hidden state without its emission", "passed_scalar(rows, np.array([epsilon]))[0, 0]", "0.0"),
     ("OneSide.passed", "jumps over hidden states are free", "up((np.asarray(ds) - 1) * epsilon)", "np.zeros(len(ds))"),

@@ -17,7 +17,7 @@ from fugu.errors import CertificateError, FuguError, NotProvable, UsageError
 from fugu.guarantee import outputs
 from fugu.guarantee.pairs import pair_from
 from fugu_verify import prove_again
-from fugu_verify.composition import Grid
+from fugu_verify.composition import Grid, Losses
 from fugu_verify.result import BadCertificate
 from guarantee.test_composed import CERTIFIED, answers, drawn, exact_delta, together_of, truth
 from hunting import search
@@ -166,6 +166,20 @@ def test_every_rounding_of_the_second_proof_goes_up(rng):
 
 def listed(numbers):
     return ",".join(map(str, numbers))
+
+
+@search("splits of few bits of the second proof", quick=20)
+def test_a_split_of_the_second_proof_only_raises(rng):
+    grid = Grid(int(rng.integers(4, 12)), 12)
+    cuts = np.sort(rng.integers(0, grid.unit, size=4))
+    *masses, infinite = np.diff([0, *cuts, grid.unit]).tolist()
+    step, first = Fraction(int(rng.integers(1, 30)), 20), Fraction(int(rng.integers(-30, 10)), 17)
+    law = Losses(step, first, masses, infinite)
+    wider = grid.on(law, Fraction(int(rng.integers(1, 50)), 23))
+    assert min(wider.masses) >= 0 and sum(wider.masses) + wider.infinite == grid.unit
+    for e in rng.uniform(-3, 3, 6).round(2).tolist():
+        assert grid.delta(law, Fraction(e)) <= grid.delta(wider, Fraction(e)) + Fraction(1, 10**7)
+    return 6
 
 
 def test_masses_and_splits_of_the_second_proof_are_not_to_the_nearest():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -50,23 +49,23 @@ class Plans(NamedTuple):
 
 @dataclass
 class JointSteps:
-    """The steps of one side of a hidden chain. Plans are kept by number of nodes for the next epsilon; a number without
-    one begins with the last that was used."""
+    """The steps of one side of a hidden chain. A step begins with the plans of the one before; nothing is kept from one
+    epsilon to another, so that an answer does not depend on what was asked before."""
 
     side: OneSide
     emission: RoundedFloats
-    _kept: dict[int, Plans] = field(default_factory=dict)
     _last: Plans | None = None
     _left: int = 0
 
     def levels(self, epsilon: float, known: SideLevels, nodes: int) -> SideLevels:
         """Bounds below those that are known, number by number; `nodes`: how many there are at most."""
-        side, self._left, found = self.side, _MOST_SOLVED, [np.zeros((self.side.k,) * 2)]
+        side, found = self.side, [np.zeros((self.side.k,) * 2)]
+        self._last, self._left = None, _MOST_SOLVED
         if known.places is not None or not 0 < epsilon < _LARGE:
             return known
         first = len(known.values) - 1 if known.settled else nodes + 1  # from here on the last of what is known holds
         for m in range(1, (first if side.same else min(nodes, _MOST_NODES) + 1)):
-            found.append(np.minimum(known.at(m), self.after(m, found[-1], epsilon, m)))
+            found.append(np.minimum(known.at(m), self.after(m, found[-1], epsilon)))
             late = not side.same and m >= first and m % EVERY == 0
             if late and (rest := self.rest(m, found[-1], known.values[-1], epsilon)) is not None:
                 return SideLevels([*found, rest], True)
@@ -80,29 +79,24 @@ class JointSteps:
 
         `known`: a bound for every larger number. Where kernels tend to those of a stationary chain its step is taken,
         with what all later ones can differ from it."""
-        if (steps := self if self.side.same else self.stationary) is None:
-            return None
         limit = None if self.side.same else self.side.limit
+        if limit is None and not self.side.same:
+            return None
+        steps = self if limit is None else JointSteps(limit.side, self.emission, _left=_MOST_SOLVED)
         for room in _ROOM:
             bound = np.where(last > 0, last + room * (1 + float(last.max())), 0.0)
             more = 0.0 if limit is None else float(limit.extra(epsilon + float(bound.max()), m))
-            if np.all(np.minimum(up(steps.after(1, bound, epsilon, 0) + more), known) <= bound):
-                return bound
+            if np.all(np.minimum(up(steps.after(1, bound, epsilon) + more), known) <= bound):
+                return np.minimum(bound, known)
         return None
 
-    @cached_property
-    def stationary(self) -> JointSteps | None:
-        """The steps of the stationary chain that this one tends to."""
-        limit = self.side.limit
-        return None if limit is None else JointSteps(limit.side, self.emission, _left=_MOST_SOLVED)
-
-    def after(self, m: int, beyond: Array, epsilon: float, name: int) -> Array:
+    def after(self, m: int, beyond: Array, epsilon: float) -> Array:
         """A bound for m further nodes from one for m - 1."""
         laws, error = self.laws(m)
         x, y = np.nonzero(pairs_of(self.side.valid_at(m)))
         out = np.full((self.side.k,) * 2, np.inf)
         if len(x) and np.min(laws, where=laws > 0, initial=1.0) > _LEAST:
-            out[x, y] = self.passed(laws[x], laws[y], error, self.growth(beyond, epsilon), name)
+            out[x, y] = self.passed(laws[x], laws[y], error, self.growth(beyond, epsilon))
         return np.where(self.side.pairs_at(m), shortest_paths(out, self.side.valid_at(m)), 0.0)
 
     def laws(self, m: int) -> tuple[Array, float]:
@@ -119,15 +113,11 @@ class JointSteps:
         lam: Array = (beyond[:, None, :, None] + apart[None, :, None, :]).reshape(size, size)
         return np.asarray(np.exp(up(lam)))
 
-    def passed(self, p: Array, q: Array, error: float, growth: Array, name: int) -> Array:
+    def passed(self, p: Array, q: Array, error: float, growth: Array) -> Array:
         """ln t of each pair, rounded up; plans that are not near the best are looked for again, while there is room."""
-        tried = [old for old in (self._kept.get(name), self._last) if old is not None and old.heights.shape == p.shape]
-        each = [_high(p, q, old, growth) for old in tried]
-        if not tried:
-            tried, each = [_idle(p)], [_high(p, q, _idle(p), growth)]
-        which, pairs = np.argmin(each, axis=0), np.arange(len(p))
-        plans = Plans(*(np.stack(parts)[which, pairs] for parts in zip(*tried, strict=True)))
-        high, low = np.min(each, axis=0), _low(p, q, plans, growth)
+        old = self._last
+        plans = _idle(p) if old is None or old.heights.shape != p.shape else Plans(*(part.copy() for part in old))
+        high, low = _high(p, q, plans, growth), _low(p, q, plans, growth)
         for n in np.flatnonzero(~(np.log(high) <= np.log(low) * (1 + _NEAR) + _SAME))[: self._left]:
             self._left -= 1
             if (better := best(p[n], q[n], growth)) is None:
@@ -135,7 +125,7 @@ class JointSteps:
             one = Plans(better.shares[None], better.heights[None])
             if (now := float(_high(p[[n]], q[[n]], one, growth)[0])) < high[n]:
                 plans.shares[n], plans.heights[n], high[n] = better.shares, better.heights, now
-        self._kept[name] = self._last = plans
+        self._last = plans
         lost = 2.02 * error + 16 * (p.shape[1] + 8) * U  # of p, q, shares that sum to 1 - n u, e^Lam and the sums
         return np.asarray(np.maximum(up(np.log(high)) + 1.01 * lost, 0.0))
 
