@@ -126,8 +126,22 @@ class JointSteps:
             if (now := float(_high(p[[n]], q[[n]], one, growth)[0])) < high[n]:
                 plans.shares[n], plans.heights[n], high[n] = better.shares, better.heights, now
         self._last = plans
-        lost = 2.02 * error + 16 * (p.shape[1] + 8) * U  # of p, q, shares that sum to 1 - n u, e^Lam and the sums
-        return np.asarray(np.maximum(up(np.log(high)) + 1.01 * lost, 0.0))
+        return _outward(high, p.shape[1], error)
+
+
+def _outward(t: Array, n: int, error: float) -> Array:
+    """ln t, past the errors of p, q, of shares that sum to 1 - n u, of e^Lam and of the sums."""
+    lost = 2.02 * error + 16 * (n + 8) * U
+    return np.asarray(np.maximum(up(np.log(t)) + 1.01 * lost, 0.0))
+
+
+def loss(p: Array, q: Array, growth: Array, error: float) -> float:
+    """ln t of one pair, rounded up: of the plan of the linear program, or of the one that moves nothing; inf where
+    neither leads to values that q has. `error`: relative, of p and of q."""
+    idle, found = _idle(p[None]), best(p, q, growth)
+    plans = [idle] if found is None else [idle, Plans(found.shares[None], found.heights[None])]
+    least = np.min([_high(p[None], q[None], plan, growth) for plan in plans], axis=0)
+    return float(_outward(least, len(p), error)[0])
 
 
 def _idle(p: Array) -> Plans:
