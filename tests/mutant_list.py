@@ -55,7 +55,7 @@ CLI, TABLE = "cli/test_commands.py", "scenario/test_from_table.py"
 EVERY_PRIOR = "priors/test_every_prior.py"
 START, FORGETS = "translation/test_chain_start.py", "translation/test_chain_forgets.py"
 TREES, HIDDEN = "translation/test_trees.py", "translation/test_hidden_contraction.py"
-JOINT = "translation/test_joint_steps.py"
+JOINT, JUNCTION = "translation/test_joint_steps.py", "translation/test_junction.py"
 NUMBERS = "translation/test_chain_numbers.py"
 FORGERIES, COMMITMENTS = "publication/test_release_forgeries.py", "publication/test_commitments.py"
 CRASHES, OUTSIDE = "publication/test_publish_crashes.py", "auditing/test_outside_files.py"
@@ -1142,6 +1142,12 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_Messages._above", "no siblings", "rest + before + after", "rest + before"),
     ("_Messages.__init__", "the own cell is free", "np.where(np.eye(width, dtype=bool), 0.0, epsilon)", "np.zeros((width, width))"),
     ("shortest_paths", "paths through values that never occur", "np.where(valid[:, z, None, None], over, np.inf)", "over"),
+    [JUNCTION],
+    ("JunctionContraction._passed", "the other cells of a group are free", "up(epsilon * (apart + own) + beyond[x, :, y, :])", "up(epsilon * own + beyond[x, :, y, :])"),
+    ("JunctionContraction._passed", "its own cell is free", "up(epsilon * (apart + own) + beyond[x, :, y, :])", "up(epsilon * apart + beyond[x, :, y, :])"),
+    ("JunctionContraction._passed", "both laws are one", "loss(rows[x], rows[y], np.exp(up(lengths)), error)", "loss(rows[x], rows[x], np.exp(up(lengths)), error)"),
+    ("JunctionContraction._beyond", "what lies beyond is free", "total += self._message(group, far, epsilon)[np.ix_(index, index)]", "total += 0 * self._message(group, far, epsilon)[np.ix_(index, index)]"),
+    ("_groups", "parents are not married", "combinations((v, *network.parents[v]), 2)", "[(v, p) for p in network.parents[v]]"),
     [JOINT],
     ("_high", "the mean of all places", "np.where(came > 0, came / q, 0.0).max(axis=1)", "np.where(came > 0, came / q, 0.0).mean(axis=1)"),
     ("translation/joint.py:best", "half of the mass", "Plans(shares / total, heights / heights.max())", "Plans(shares / (2 * total), heights / heights.max())"),
