@@ -29,8 +29,8 @@ from fugu.translation.side import Places
 #
 # Proofs: docs/proofs/trees.md#networks-with-two-parents.
 
-_MOST_STATES = 32
-_MOST_PLANS = 4000
+_MOST_NODES, _MOST_STATES = 200, 32
+_MOST_PLANS = 2000
 """Linear programs at one epsilon."""
 
 
@@ -154,8 +154,9 @@ def _tree(groups: Sequence[frozenset[int]]) -> list[tuple[int, int]]:
 
 
 def junction(network: BayesianNetwork, nodes: Sequence[int]) -> JunctionContraction | None:
-    """Of the parts of a network that are no trees; None where groups are too large, or a probability too small."""
-    if not nodes:
+    """Of the parts of a network that are no trees; None where they or their groups are too large, or a probability is
+    too small."""
+    if not 0 < len(nodes) <= _MOST_NODES:
         return None
     try:
         found = JunctionContraction(network, nodes)
