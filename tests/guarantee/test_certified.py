@@ -13,7 +13,7 @@ import pytest
 import fugu
 from fugu import ZCDP, Approx, Gaussian, Laplace, Pure, certify, compose
 from fugu.documents.composition import CompositionCertificate
-from fugu.errors import CertificateError, FuguError, NotProvable, UsageError
+from fugu.errors import CertificateError, FuguError, NotAttackable, NotProvable, UsageError
 from fugu.guarantee import outputs
 from fugu.guarantee.pairs import pair_from
 from fugu_verify import prove_again
@@ -120,7 +120,7 @@ def test_what_is_false_is_refused_by_both(parts, delta, epsilon, wrong):
     assert first(made) and second(made) and not first(false) and not second(false)
 
 
-@search("certified compositions against every output, by both proofs", quick=10)
+@search("certified compositions against every output, by both proofs", quick=6)
 def test_no_certificate_says_less_than_the_truth(rng):
     """What is certified holds in both proofs and against all outputs; an epsilon at which the truth has a larger delta
     holds in neither."""
@@ -236,6 +236,11 @@ def test_no_damage_ends_in_a_traceback(rng):
     for look in (fugu.verify, lambda document: prove_again(json.loads(document.text))):
         with suppress(FuguError, BadCertificate):
             look(found)
+
+
+def test_a_composition_is_attacked_by_its_releases():
+    with pytest.raises(NotAttackable, match="audit each release"):
+        fugu.audit(SEVERAL)
 
 
 def test_certificates_add_what_they_promise_anybody():
