@@ -248,23 +248,44 @@ def test_certificates_add_what_they_promise_anybody():
     pair = fugu.LawPair(fugu.Discrete([0, 1], [3, 1]), fugu.Discrete([0, 1], [1, 3]), "yes vs no")
     noisy = fugu.calibrate(pair, Pure(0.5)).certificate
     cells = fugu.calibrate(fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([0]), "a vs b"), Pure(1)).certificate
-    made = CompositionCertificate.of([("a.json", noisy), ("b.json", noisy), ("c.json", cells)], 1e-6)
+    made = together(1e-6, a=[noisy], b=[noisy], c=[cells])
     assert {part["count"] for part in made["parts"]} == {1, 2} and first(made) and second(made)
     exact = 2 * float(noisy.anybody.epsilon) + float(cells.anybody.epsilon)
     assert made.believed.epsilon <= exact * (1 + 1e-9) and made["releases"][0].startswith("a.json, SHA-256 ")
-    more = CompositionCertificate.of([("total.json", made), ("a.json", noisy)], 1e-6)
+    more = together(1e-6, total=[made], a=[noisy])
     assert sum(part["count"] for part in more["parts"]) == 4
     bit = fugu.Discrete([0, 1])
     mask = fugu.calibrate(fugu.LawPair(bit, bit, "s"), Pure(1)).certificate
     with pytest.raises(NotProvable, match=r"mask\.json: it promises nothing against anybody"):
-        CompositionCertificate.of([("a.json", noisy), ("mask.json", mask)], 1e-6)
+        together(1e-6, a=[noisy], mask=[mask])
     with pytest.raises(CertificateError, match="the word of the user"):
-        CompositionCertificate.of([("own.json", fugu.PerEntryDP(lambda data: data, 0.5).certificate)])
+        together(0, own=[fugu.PerEntryDP(lambda data: data, 0.5).certificate])
     entry = fugu.sequences.Histogram(fugu.sequences.States(("a", "b"))).mechanism(0.5).certificate
-    assert CompositionCertificate.of([("e", entry)] * 3, 0).believed == Pure(1.5)
+    assert together(0, d=[entry], e=[entry], f=[entry]).believed == Pure(1.5)
     with pytest.raises(UsageError, match="one entry"):
-        CompositionCertificate.of([("a.json", noisy), ("e.json", entry)])
+        together(0, a=[noisy], e=[entry])
     body = {k: v for k, v in noisy.to_json().items() if k not in ("schema", "fugu", "publisher", "digest")}
     edited = type(noisy).sealed({**body, "budget": {"kind": "Pure", "epsilon": "1/10"}})
     with pytest.raises(CertificateError, match=r"bad\.json"):
-        CompositionCertificate.of([("bad.json", edited)])
+        together(0, bad=[edited])
+
+
+def together(delta, **named):
+    """Of documents with these certificates."""
+    return CompositionCertificate.of([(f"{name}.json", each[0], each) for name, each in named.items()], delta)
+
+
+def test_of_groups_with_different_noise_only_the_weakest_promise_is_known():
+    """A record is in any of them. Wrong version: the law of the noise with the largest epsilon, which is less than the
+    other's where epsilon is small: noise that moves by ten steps against noise that moves by one."""
+    wide = fugu.LawPair(fugu.Discrete([0, 10]), fugu.Discrete([0, 10], [1, 3]), "a vs b")
+    near = fugu.LawPair(fugu.Discrete([0, 1]), fugu.Discrete([0, 1], [1, 3]), "a vs b")
+    one, two = fugu.calibrate(wide, Pure(0.55)).certificate, fugu.calibrate(near, Pure(0.5)).certificate
+    most = max(float(each.anybody.epsilon) for each in (one, two))
+    groups = together(0.2, table=[one, two])
+    assert [part["pair"].split()[0] for part in groups["parts"]] == ["bound"]
+    assert groups.composition.delta_at(0) >= max(together(0.2, t=[each]).composition.delta_at(0) for each in (one, two))
+    assert groups.composition.to_pure().epsilon == pytest.approx(most)
+    assert together(0.2, table=[one, one]).composition == together(0.2, table=[one]).composition
+    half = fugu.mix(0.5, fugu.calibrate(near, Pure(0.5)), fugu.calibrate(near, Pure(0.3))).certificate
+    assert together(0.1, mixed=[half])["parts"][0]["pair"].startswith("bound")

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 import fugu
-from fugu.auditing.beside import Exhibit, find, promising
+from fugu.auditing.beside import Exhibit, certified, find, promising
 from fugu.auditing.signature import sign as sign_document
 from fugu.auditing.signature import signed_by
 from fugu.cli.asking import asks
@@ -255,11 +255,12 @@ def compose(
     from fugu.documents.composition import CompositionCertificate
 
     options.fresh(check_apart(output, *certificates), force)
-    listed = [(name, promising(find(name))) for name in certificates]
-    if wrong := [name for name, document in listed if document is None]:
-        raise UsageError(f"{wrong[0]} promises nothing that could be composed, or withholds its certificates")
+    listed = [
+        (Path(name).name, found.document, certified(found))
+        for name, found in zip(certificates, map(find, certificates), strict=True)
+    ]
     with progress():
-        made = CompositionCertificate.of([(Path(name).name, found) for name, found in listed if found], delta)
+        made = CompositionCertificate.of(listed, delta)
     made.save(output)
     quoted = promise_lines(made)
     if as_json:

@@ -3,7 +3,7 @@ losses, for any two values of one record or of one entry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from fugu.documents import reading as of
 from fugu.documents.certificate import Certificate
-from fugu.documents.document import Check, Proved, no_laws
+from fugu.documents.document import Check, Document, Proved, no_laws
 from fugu.documents.per_entry import NEIGHBOURS, promises
-from fugu.documents.promises import OnePromise, Promising, span
+from fugu.documents.promises import OnePromise, Promising, span, weakest
 from fugu.documents.sentences import Told, holds_private_numbers
 from fugu.errors import CertificateError, NotProvable, UsageError
 from fugu.guarantee import Approx, Composed, Guarantee, Pure, compose
@@ -36,6 +36,7 @@ _ALONE = (
     "each release keeps its part for any two values of {} that agree in what it takes as public, whatever the others "
     "are, with random numbers of its own"
 )
+_NOTHING = "it promises nothing against anybody, and promises about beliefs do not add up"
 _FIXED = "which parts there are was fixed beforehand: none was chosen by what an earlier release showed"
 
 
@@ -75,15 +76,23 @@ class CompositionCertificate(OnePromise):
         return CompositionCertificate.parse(made.to_json())
 
     @staticmethod
-    def of(named: Iterable[tuple[str, Promising]], delta: Real = 0) -> CompositionCertificate:
-        """Of what certificates promise of one record, or of one entry, against anybody. Each is proved again first."""
+    def of(named: Iterable[tuple[str, Document, Sequence[Promising]]], delta: Real = 0) -> CompositionCertificate:
+        """Of what documents promise of one record, or of one entry, against anybody: the name of each, itself, and its
+        certificates, one for each group, of which a record is in one. Each is proved again first."""
         listed, said, neighbours = list[Composed](), list[str](), set[str]()
-        for name, document in named:
-            verdict = document.verdict()
-            if not verdict.holds:
-                raise CertificateError(f"{name}: {verdict.reason}")
-            listed.append(losses(document, name))
-            neighbours.add(NEIGHBOURS if document.WHOM == EACH_ENTRY else RECORD)
+        for name, document, certificates in named:
+            if not certificates:
+                raise UsageError(f"{name}: it is no certificate that promises anything, or withholds its certificates")
+            for one in certificates:
+                verdict = one.verdict()
+                if not verdict.holds:
+                    raise CertificateError(f"{name}: {verdict.reason}")
+                neighbours.add(NEIGHBOURS if one.WHOM == EACH_ENTRY else RECORD)
+            each = {losses(one, name) for one in certificates}
+            together = weakest(certificates)
+            if together is None or together.anybody is None:
+                raise NotProvable(f"{name}: {_NOTHING}")
+            listed.append(each.pop() if len(each) == 1 else compose([together.anybody]))
             said.append(f"{name}, SHA-256 {document.digest}")
         if len(neighbours) > 1:
             raise UsageError("these promises do not add up: some are about one record, others about one entry of it")
@@ -182,7 +191,7 @@ def losses(document: Promising, name: str) -> Composed:
         if holds_private_numbers(document.tell().assumptions):
             raise NotProvable(f"{name}: its noise follows from the private table itself: it promises nobody anything")
         if (found := document.anybody) is None:
-            raise NotProvable(f"{name}: it promises nothing against anybody, and promises about beliefs do not add up")
+            raise NotProvable(f"{name}: {_NOTHING}")
         if isinstance(document, Certificate) and (by := _moved(document)):
             noise: Noise = document.noise
             with suppress(NotProvable):
@@ -193,7 +202,7 @@ def losses(document: Promising, name: str) -> Composed:
 def _moved(document: Certificate) -> Fraction | list[Fraction] | None:
     """How far one record moves what noise is added to: one number, or the counts of two cells."""
     steps, lattice = span(document), document.lattice
-    if not steps or steps.denominator != 1 or lattice is None or document.runs not in ("additive", "vector"):
+    if not steps or steps.denominator != 1 or lattice is None or document.kind not in ("additive", "vector"):
         return None
     if all(item.shape == "cells" for item in document.laws):
         return [lattice.grid, lattice.grid]
