@@ -28,6 +28,7 @@ DOOR = "loss/test_door_mutants.py"
 FORGED, KEPT = "mechanism/test_forgeries_mutants.py", "mechanism/test_forgeries_mutants.py"
 RELEASE, CERTIFICATE = "mechanism/test_release.py", "mechanism/test_certificate.py"
 CONVERT, COMPOSED = "guarantee/test_conversion.py", "guarantee/test_composed.py"
+CERTIFIED = "guarantee/test_certified.py"
 RECORDS_FORGED = "verifier/test_record_forgeries.py"
 DIVERGE, COSTS, SHIFTS = "loss/test_renyi_lattice.py", "loss/test_cost.py", "loss/test_shift.py"
 VECTORS = "calibration/test_vector_hunt.py"
@@ -55,6 +56,7 @@ CLI, TABLE = "cli/test_commands.py", "scenario/test_from_table.py"
 EVERY_PRIOR = "priors/test_every_prior.py"
 START, FORGETS = "translation/test_chain_start.py", "translation/test_chain_forgets.py"
 TREES, HIDDEN = "translation/test_trees.py", "translation/test_hidden_contraction.py"
+JOINT, JUNCTION = "translation/test_joint_steps.py", "translation/test_junction.py"
 NUMBERS = "translation/test_chain_numbers.py"
 FORGERIES, COMMITMENTS = "publication/test_release_forgeries.py", "publication/test_commitments.py"
 CRASHES, OUTSIDE = "publication/test_publish_crashes.py", "auditing/test_outside_files.py"
@@ -126,6 +128,28 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("LossLaw.delta", "the atoms beyond the next point", "math.ceil((epsilon - self.first) / self.step)", "math.ceil((epsilon - self.first) / self.step) + 1"),
     ("LossLaw.epsilon", "the logarithm rounded down", "balls.upper(point + ((above[at] - balls.of(allowed)) * (1 << _SPARE) / inside[at]).log())", "balls.lower(point + ((above[at] - balls.of(allowed)) * (1 << _SPARE) / inside[at]).log()) - 1e-12"),
     ("_cut", "what is cut is lost", "LossLaw(step, lowest, masses[::-1], tails[top], bits, cut)", "LossLaw(step, lowest, masses[::-1], tails[0], bits, cut)"),
+    [CERTIFIED],
+    ("CompositionCertificate.prove", "any epsilon will do", "exact(found.epsilon) <= exact(budget.epsilon)", "True"),
+    ("CompositionCertificate.check_law", "any law will do", 'self["law"] != (own := _law(self.composition, self.believed.delta))', "not (own := self)"),
+    ("CompositionCertificate.of", "promises about beliefs add up", "losses(one, name)", "compose([one.anybody or one.believed])"),
+    ("CompositionCertificate.of", "groups by the noise of the weakest", "each.pop() if len(each) == 1 else compose([together.anybody])", "losses(together, name)"),
+    ("CompositionCertificate.of", "edited certificates add up", "not verdict.holds", "False"),
+    ("documents/composition.py:_shown", "ten digits rounded down", '"up"', '"down"'),
+    ("OutputLaws.read", "negative probabilities", "min(law) < 0", "False"),
+    ("Grid.joined", "second: composed masses rounded down", "up(t, self.unit)", "t // self.unit"),
+    ("Grid.joined", "second: what is infinite is infinite once", "self.unit**2 - sum(one.masses) * sum(two.masses)", "self.unit**2 - self.unit * sum(two.masses)"),
+    ("Grid.trimmed", "second: what is cut is lost", "Losses(step, first + (len(tails) - 1 - low) * step, masses[::-1], kept[0])", "Losses(step, first + (len(tails) - 1 - low) * step, masses[::-1], falling[0])"),
+    ("Grid.tails", "second: masses to the nearest", "math.ceil(t * self.unit)", "round(t * self.unit)"),
+    ("Grid.on", "second: an atom moves down", "math.ceil(mass * share[rest])", "math.floor(mass * share[rest])"),
+    ("Grid.chords", "second: the line below the chord", "a + (a - b) / (low if a >= b else high)", "a"),
+    ("Grid.bound", "second: delta is not kept", "d + (1 - d) / (1 + self.exp(-e)[0])", "1 / (1 + self.exp(-e)[0])"),
+    ("Grid.laplace", "second: continuous noise for lattice noise", "1 - p / (1 + high)", "1 - p / 2"),
+    ("Grid.shifted", "second: the first of several moves", "max(self.delta(law, i * step) for law in laws)", "self.delta(laws[0], i * step)"),
+    ("Grid.outputs", "second: one order of a pair", "max(sum(max(0, a - b) for a, b in each) for each in orders)", "sum(max(0, a - b) for a, b in orders[0])"),
+    ("prove_composition", "second: a finer grid than the parts have", "(step / natural).denominator != 1 and step < natural", "False"),
+    ("prove_composition", "second: a part that stands twice", "len(dict(listed)) < len(listed)", "False"),
+    ("fugu_verify/composition.py:_decided", "second: any delta will do", "epsilon <= budget.epsilon and delta <= budget.delta", "epsilon <= budget.epsilon"),
+    [COMPOSED],
     ("worst", "the first of several moves", "max((law.delta(i * step).upper() for law in laws))", "laws[0].delta(i * step).upper()"),
     ("RatioBound.law", "delta is not kept", "d + (1 - d) / (1 + balls.of(-e).exp())", "1 / (1 + balls.of(-e).exp())"),
     ("LaplaceShift.moved", "continuous noise for lattice noise", "r / (1 + r)", "r.sqrt() / 2"),
@@ -1121,6 +1145,18 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("_Messages._above", "no siblings", "rest + before + after", "rest + before"),
     ("_Messages.__init__", "the own cell is free", "np.where(np.eye(width, dtype=bool), 0.0, epsilon)", "np.zeros((width, width))"),
     ("shortest_paths", "paths through values that never occur", "np.where(valid[:, z, None, None], over, np.inf)", "over"),
+    [JUNCTION],
+    ("JunctionContraction._passed", "the other cells of a group are free", "up(epsilon * (apart + own) + beyond[x, :, y, :])", "up(epsilon * own + beyond[x, :, y, :])"),
+    ("JunctionContraction._passed", "its own cell is free", "up(epsilon * (apart + own) + beyond[x, :, y, :])", "up(epsilon * apart + beyond[x, :, y, :])"),
+    ("JunctionContraction._passed", "both laws are one", "loss(rows[x], rows[y], np.exp(up(lengths)), error)", "loss(rows[x], rows[x], np.exp(up(lengths)), error)"),
+    ("JunctionContraction._beyond", "what lies beyond is free", "total += self._message(group, far, epsilon)[np.ix_(index, index)]", "total += 0 * self._message(group, far, epsilon)[np.ix_(index, index)]"),
+    ("_groups", "parents are not married", "combinations((v, *network.parents[v]), 2)", "[(v, p) for p in network.parents[v]]"),
+    [JOINT],
+    ("_high", "the mean of all places", "np.where(came > 0, came / q, 0.0).max(axis=1)", "np.where(came > 0, came / q, 0.0).mean(axis=1)"),
+    ("translation/joint.py:best", "half of the mass", "Plans(shares / total, heights / heights.max())", "Plans(shares / (2 * total), heights / heights.max())"),
+    ("JointSteps.rest", "any bound will do", "np.all(np.minimum(up(steps.after(1, bound, epsilon) + more), known) <= bound)", "True"),
+    ("JointSteps.growth", "what is seen costs nothing", "np.where(np.eye(self.emission.values.shape[1], dtype=bool), 0.0, epsilon)", "np.zeros(self.emission.values.shape[1:] * 2)", HIDDEN),
+    ("JointSteps.growth", "what is hidden costs nothing", "beyond[:, None, :, None]", "0 * beyond[:, None, :, None]", HIDDEN),
     [HIDDEN],
     ("HiddenContraction._own", "a hidden state without its emission", "passed_scalar(rows, np.array([epsilon]))[0, 0]", "0.0"),
     ("OneSide.passed", "jumps over hidden states are free", "up((np.asarray(ds) - 1) * epsilon)", "np.zeros(len(ds))"),

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from fugu.data.uses import Description as Description
     from fugu.data.uses import describe as describe
     from fugu.documents.certificate import Certificate as Certificate
+    from fugu.documents.composition import CompositionCertificate as CompositionCertificate
+    from fugu.documents.composition import certify as certify
     from fugu.documents.document import Verdict as Verdict
     from fugu.documents.release import ReleaseDocument as ReleaseDocument
     from fugu.documents.sign_off import SignOff as SignOff

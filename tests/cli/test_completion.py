@@ -45,7 +45,7 @@ def offered(line, shell="bash"):
 
 
 def test_commands_options_and_fixed_words_are_offered():
-    assert offered("fugu comp") == ["compare"] and "release" in offered("fugu ")
+    assert offered("fugu compa") == ["compare"] and "release" in offered("fugu ")
     assert offered("fugu release --ref") == ["--reference"] and "--publish" in offered("fugu compare --p")
     assert offered("fugu release --mechanism ") == ["noise", "optimal"]
     assert offered("fugu release --mechanism o") == ["optimal"]

@@ -114,7 +114,7 @@ def test_a_document_of_another_schema_is_named_and_documents_share_one_reader():
         kinds |= {kind.SCHEMA} - {""}
     assert kinds == {
         "fugu/certificate/1", "fugu/training/1", "fugu/per-entry/1", "fugu/sequence/1", "fugu/release/1",
-        "fugu/release-private/1", "fugu/records/1", "fugu/sequence/2",
+        "fugu/release-private/1", "fugu/records/1", "fugu/sequence/2", "fugu/composition/1",
     }  # fmt: skip
 
 

@@ -157,6 +157,9 @@ SAMPLES = {
     "sequence": _sequence,
     "per entry": lambda: page(PerEntryDP(len, 0.5, 1e-9, name="f of the data " * 5).certificate),
     "training": _training,
+    "composition": lambda: page(
+        fugu.certify(fugu.compose([*[fugu.Gaussian(20, 1).losses(1)] * 40, *[fugu.Pure(0.07)] * 20]), 1e-6)
+    ),
     "channel": lambda: page(fugu.optimal_channel(PAIR, fugu.Approx(0.3, 0.01)), query_name=LONG),
     "records": lambda: page(record_documents.certificate()),
     "influence": lambda: influence_page([(1, 2.0), (2, 1.0), (8, 0.25), (100, 0.0)], "2 states, length 100"),

@@ -94,14 +94,19 @@ def private_part(found: Exhibit, path: str | os.PathLike[str] | None) -> Private
 def promising(found: Exhibit, path: str | os.PathLike[str] | None = None) -> Promising | None:
     """The certificate that says what the document promises, of a release the weakest one inside; None where it is
     withheld, and `path`, or what lies beside it, is not its private part."""
+    return weakest(certified(found, path))
+
+
+def certified(found: Exhibit, path: str | os.PathLike[str] | None = None) -> list[Promising]:
+    """The certificate that it is, or those of a release, one for each group; none of them where they are withheld."""
     release = found.release
     if release is None:
-        return found.document if isinstance(found.document, Promising) else None
+        return [found.document] if isinstance(found.document, Promising) else []
     bodies = release.certificates
     if bodies is None and (opened := private_part(found, path)) is not None:
         bodies = release.opened(opened)
     inside = map(inner, (bodies or {}).values())
-    return weakest(each for each in inside if isinstance(each, Promising))
+    return [each for each in inside if isinstance(each, Promising)]
 
 
 def _in_folder(folder: Path) -> Exhibit:

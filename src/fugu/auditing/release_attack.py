@@ -20,6 +20,7 @@ from fugu.auditing.guessers import generator_of
 from fugu.auditing.outcome import AttackedPair, Audit, Naive, Patterns, ThroughFiles
 from fugu.auditing.questions import LEAST, learnt, staged
 from fugu.documents.certificate import Certificate
+from fugu.documents.composition import CompositionCertificate
 from fugu.documents.document import Document
 from fugu.documents.kinds import inner
 from fugu.documents.promises import Promising
@@ -97,6 +98,8 @@ def audit(
             "not attackable, because this noise is for analysis only and is never drawn; calibrate with "
             "noise='laplace' or 'gaussian'"
         )
+    if isinstance(document, CompositionCertificate):
+        raise NotAttackable("not attackable, because nothing is drawn of a composition: audit each release of it")
     bits: BitSource = OS if rng is None else RngBits(rng)
     mechanism = source if isinstance(source, Mechanism) else None
     if isinstance(document, Certificate) and mechanism is None:

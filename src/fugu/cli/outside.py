@@ -1,6 +1,6 @@
 """A release from outside: `fugu verify`, `fugu audit`, `fugu sign`, and `fugu report`, its page from its files alone;
-the owner's look at a table, `fugu check`; and `fugu ledger show|verify|export|copy|repair|init`, which read, mend or
-make a ledger and spend nothing."""
+several together, `fugu compose`; the owner's look at a table, `fugu check`; and `fugu ledger
+show|verify|export|copy|repair|init`, which read, mend or make a ledger and spend nothing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import typer
 from rich.table import Table
 
 import fugu
-from fugu.auditing.beside import Exhibit, find, promising
+from fugu.auditing.beside import Exhibit, certified, find, promising
 from fugu.auditing.signature import sign as sign_document
 from fugu.auditing.signature import signed_by
 from fugu.cli.asking import asks
 from fugu.cli.console import escape, grid, head, out, print_json, progress, say, show_check, warn
 from fugu.documents.document import Document, NotChecked, Verdict
 from fugu.documents.kinds import inner
-from fugu.documents.per_entry import PerEntryCertificate
 from fugu.documents.promises import Promising, promise_lines
 from fugu.documents.release import ReleaseDocument
 from fugu.errors import CertificateError, UsageError
@@ -159,10 +158,10 @@ def warnings_of_document(document: Document) -> tuple[str, ...]:
             found = document.warnings
         case SequenceCertificate() | RecordsCertificate():
             found = document.warnings()
-        case PerEntryCertificate():
-            found = (*document.exact_values, *weaknesses(document.guarantee))
         case TrainingCertificate():
             found = weaknesses(document.proved, document.accountant.records)  # the number of records is known
+        case Promising():
+            found = (*document.exact_values, *weaknesses(document.believed))
     return found
 
 
@@ -246,6 +245,29 @@ def report(
     else:
         head(quoted)
         say(f"wrote {output}")
+
+
+@asks(argument="certificates", metavar="CERT...")
+def compose(
+    certificates: list[str], output: str, delta: float = 0.0, force: bool = False, as_json: bool = False
+) -> None:
+    """State what releases of the same data promise together, from their certificates; nothing is released."""
+    from fugu.documents.composition import CompositionCertificate
+
+    options.fresh(check_apart(output, *certificates), force)
+    listed = [
+        (Path(name).name, found.document, certified(found))
+        for name, found in zip(certificates, map(find, certificates), strict=True)
+    ]
+    with progress():
+        made = CompositionCertificate.of(listed, delta)
+    made.save(output)
+    quoted = promise_lines(made)
+    if as_json:
+        print_json({"certificate": output, "budget": made["budget"], "digest": made.digest, "quote": quoted})
+    else:
+        head(quoted)
+        say(f"wrote {output}: {made.tell().noise['words']}", soft_wrap=True)
 
 
 @asks(argument="certificate", metavar="CERT")

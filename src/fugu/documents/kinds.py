@@ -18,6 +18,7 @@ SCHEMAS = {
     "fugu/sequence/2": "fugu.queries.sequence_certificate:BudgetedSequenceCertificate",
     "fugu/records/1": "fugu.queries.records_certificate:RecordsCertificate",
     "fugu/training/1": "fugu.training.record:TrainingCertificate",
+    "fugu/composition/1": "fugu.documents.composition:CompositionCertificate",
     "fugu/release/1": "fugu.documents.release:ReleaseDocument",
 }
 """The documents that `fugu.verify` reads."""

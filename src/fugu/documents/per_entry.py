@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 from fugu.documents import reading as of
 from fugu.documents.document import SEAL, Check, NotChecked, Proved, later, no_laws
-from fugu.documents.promises import HALF, Promising
+from fugu.documents.promises import HALF, OnePromise
 from fugu.documents.reading import reading
 from fugu.documents.sentences import Told
 from fugu.errors import BadBudget, CertificateError
 from fugu.guarantee import Approx, Composed, Guarantee, Pure
 from fugu.guarantee.asks import check_epsilon
-from fugu.guarantee.composition import EACH_ENTRY, called_exact, promise
+from fugu.guarantee.composition import EACH_ENTRY, called_exact
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
 from fugu.noise.gaussian import at_least
@@ -81,7 +81,7 @@ CLAIMS = of.listed(
 """What is claimed of a mechanism that is private for each entry."""
 
 
-class PerEntryCertificate(Promising):
+class PerEntryCertificate(OnePromise):
     """What is claimed of one mechanism that is private for each entry, and by whom; no private value.
 
     What fugu claims of its own queries can be worked out again from the document; the word of a user or of a library
@@ -181,14 +181,6 @@ class PerEntryCertificate(Promising):
     def secret(self, name: str = "") -> str:
         del name
         return "one entry"
-
-    def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
-        """The one promise there is."""
-        return (f"Promise: {super().quoted(found, about)[1]}",)
-
-    def promised(self, found: Guarantee) -> str:
-        """The one promise; what it is worth where entries depend on each other follows from a belief."""
-        return f"{promise(found)} {self.WHOM}"
 
 
 STATES = "the number of entries changed"

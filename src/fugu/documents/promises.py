@@ -152,6 +152,18 @@ class Promising(Document):
         return None
 
 
+class OnePromise(Promising):
+    """A document that uses no belief but that records, or entries, are independent: its one promise is to anybody."""
+
+    def quoted(self, found: Guarantee | None = None, about: str = "") -> tuple[str, ...]:
+        """The one promise there is."""
+        return (f"Promise: {super().quoted(found, about)[1]}",)
+
+    def promised(self, found: Guarantee) -> str:
+        """The one promise; what it is worth where they depend on each other follows from a belief."""
+        return f"{promise(found)} {self.WHOM}"
+
+
 def promise_lines(document: Document, found: Guarantee | None = None) -> tuple[str, ...]:
     """The lines that every output about a document begins with, and the only epsilons to quote: its promise under the
     stated beliefs, and the one against anybody, each as a change of odds.

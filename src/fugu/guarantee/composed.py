@@ -121,6 +121,11 @@ class Composed(Ordered):
             self._known[cut] = together([(_law(part, cut), n) for part, n in self._grouped])
         return self._known[cut]
 
+    @staticmethod
+    def cut(delta: Real) -> int:
+        """Where the ends of the law are cut for a delta above 0: far below it."""
+        return max(_LEAST_CUT, 30 - math.floor(math.log2(exact(delta))))
+
     @property
     def _grouped(self) -> list[tuple[LossPair, int]]:
         """The parts, with all Rényi guarantees as one where they have a sum."""
@@ -151,8 +156,7 @@ class Composed(Ordered):
         allowed = exact(delta)
         bounds = [g.epsilon_at(delta) for g in self._others]
         if allowed > exact(self.delta):
-            cut = max(_LEAST_CUT, 30 - math.floor(math.log2(allowed)))
-            bounds.append(self.law(cut).epsilon(allowed))
+            bounds.append(self.law(self.cut(delta)).epsilon(allowed))
         return Approx(min(bounds, key=exact, default=math.inf), delta)
 
     def delta_at(self, epsilon: Real) -> float:

@@ -140,6 +140,8 @@ class LatticeShift(LossPair):
     size: Fraction
     """The scale b of Laplace noise, or the variance of Gaussian noise, in steps."""
     shifts: tuple[Vector, ...]
+    largest: ClassVar[float] = math.inf
+    """A size up to which losses are added up step by step."""
 
     @abstractmethod
     def moved(self, by: int, bits: int, cut: int) -> LossLaw:
@@ -172,7 +174,9 @@ class LatticeShift(LossPair):
     def read(cls, words: list[str]) -> Self:
         """What `text` wrote."""
         size, listed = words
-        return cls(read_number(size), _worst([int(x) for x in v.split(",")] for v in listed.split(";")))
+        if not 0 < (number := read_number(size)) <= cls.largest:
+            raise ValueError
+        return cls(number, _worst([int(x) for x in v.split(",")] for v in listed.split(";")))
 
 
 def moves(by: Any, grid: Fraction | None) -> tuple[Vector, ...]:
@@ -235,6 +239,7 @@ class GaussianShift(LatticeShift):
     """Lattice Gaussian noise, mass ~ e^(-k^2 / (2 s^2)): s^2 is its `size`."""
 
     kind = "gaussian"
+    largest = 2.0**28
 
     def worth(self, vector: Vector) -> ZCDP:
         """|v|^2 / (2 s^2), also on a lattice (Canonne, Kamath and Steinke 2020, Theorem 4)."""
@@ -297,7 +302,9 @@ class OutputLaws(LossPair):
     @classmethod
     def read(cls, words: list[str]) -> OutputLaws:
         """What `text` wrote."""
-        first, second = (tuple(map(read_number, w.split(","))) for w in words)
+        first, second = laws = [tuple(map(read_number, w.split(","))) for w in words]
+        if len(first) != len(second) or any(min(law) < 0 or not sum(law) for law in laws):
+            raise ValueError
         return cls(first, second)
 
     def law(self, bits: int, cut: int) -> LossLaw:

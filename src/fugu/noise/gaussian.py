@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _WIDE = 1 / (2 * 1000.0**2)  # below this decay (a width of 1000 steps) sums are integrals with corrections
 _FINEST = Fraction(1, 2**105)  # below this decay doubles do not see the lattice
 _SLACK = Fraction(1, 10**12)
-_SUMMED = 2**14  # widths in steps, up to which losses are added up step by step
 NO_RATIO = (
     "Gaussian noise gives no pure guarantee unless the laws are equal: far out, one noised law outweighs the other "
     "without bound. Give a delta > 0, or use Laplace noise"
@@ -120,7 +119,7 @@ class Gaussian(Noise):
         from fugu.guarantee.pairs import GaussianShift, moves
 
         each = GaussianShift(1 / (2 * self.precision), moves(by, self.grid))
-        return each.once if each.size < _SUMMED**2 else compose([each.whole])
+        return each.once if each.size < GaussianShift.largest else compose([each.whole])
 
     def reach(self, fall: float) -> int:
         """sqrt(2 fall) scales."""

@@ -24,6 +24,7 @@ from fugu.priors.network import BayesianNetwork
 from fugu.priors.prior import Belief, InfluenceCurve, Quilted, Recorded
 from fugu.translation.influence import guarantee, influence, members
 from fugu.translation.interval import IntervalContraction
+from fugu.translation.junction import junction
 from fugu.translation.kernel import Array, group, shortest_paths, up
 from fugu.translation.records import bounds
 from fugu.translation.sequence import MOST_PAIRWISE, Contraction, HiddenContraction
@@ -134,7 +135,7 @@ def _by_curve(curve: InfluenceCurve, epsilon: Fraction, best: float) -> float:
 # all: the rest cannot change the answer. On trees of two values the contraction is attained, so they are not asked at
 # all.
 #
-# A network may have several independent parts. Those in which somebody has two parents are left to the quilts.
+# A network may have several independent parts. Where somebody has two parents, groups of variables stand for nodes.
 #
 # Proofs: docs/proofs/trees.md#messages and docs/proofs/trees.md#the-better-of-both.
 
@@ -151,14 +152,16 @@ def _network_bound(network: BayesianNetwork) -> Bound:
     except NotProvable:  # a probability below what floats can tell: the quilts say so, or do without it
         return _by_quilts(network, network.nodes)
     trees, few = forest.around(), len(network.nodes) <= _MOST_QUILTED
+    rest = tuple(v for v in network.nodes if v not in trees)
+    others = _others(network, rest, few)
     values = max((network.sizes[v] for v in trees), default=0)
     large = len(trees) * values**2 > _MOST_ENTRIES
-    if not trees or (large and few):
+    if not trees:
+        return others
+    if large and few:
         return _by_quilts(network, network.nodes)
     solve, most = None if large else TreeContraction(forest), max(trees.values())
     quilts = cache(network.quilts) if few and values > 2 else None
-    rest = tuple(v for v in network.nodes if v not in trees)
-    others = _by_quilts(network, rest)
 
     def bound(epsilon: Fraction) -> float:
         best = group(epsilon, most)
@@ -166,6 +169,22 @@ def _network_bound(network: BayesianNetwork) -> Bound:
             found = worst(solve(float_up(epsilon)), float_up(epsilon), quilts)
             best = min(best, found if found > epsilon else outward(epsilon))
         return max(best, others(epsilon)) if rest else best
+
+    return bound
+
+
+def _others(network: BayesianNetwork, nodes: tuple[int, ...], few: bool) -> Bound:
+    """That of variables whose part of the network is no tree."""
+    groups, by_quilts = junction(network, nodes), _by_quilts(network, nodes)
+    if groups is None:
+        return by_quilts
+    quilts = cache(network.quilts) if few else None
+
+    def bound(epsilon: Fraction) -> float:
+        if epsilon == 0:
+            return by_quilts(epsilon)
+        found = worst(groups(float_up(epsilon)), float_up(epsilon), quilts)
+        return found if found > epsilon else outward(epsilon)
 
     return bound
 

@@ -13,6 +13,7 @@ from fugu.priors.chain import MarkovChain
 from fugu.priors.hidden import HiddenMarkov
 from fugu.priors.joint import STEP
 from fugu.priors.transitions import reachable
+from fugu.translation.joint import joint_steps
 from fugu.translation.kernel import (
     Array,
     U,
@@ -200,6 +201,7 @@ class HiddenContraction:
         self.own = lru_cache(maxsize=2)(self._own)
         pairwise = k <= MOST_PAIRWISE or self.length * k**4 <= _MOST_ENTRIES
         self.sides = later_side(self.chain, self.own, pairwise), earlier_side(self.chain, self.own, pairwise)
+        self.joint = tuple(joint_steps(side, model.emission) for side in self.sides)
 
     def _own(self, epsilon: float) -> Array:
         """O(x, x'): what the entry seen at X_t adds to it."""
@@ -211,7 +213,11 @@ class HiddenContraction:
 
     def __call__(self, epsilon: float) -> dict[int, Array]:
         """For each t the total of every ordered pair of values of X_t, or of Y_t; 0 for those that cannot occur."""
-        later, earlier = (side.levels(epsilon, self.length - 1) for side in self.sides)
+        nodes = self.length - 1
+        later, earlier = (
+            found if steps is None else steps.levels(epsilon, found, nodes)
+            for found, steps in zip((side.levels(epsilon, nodes) for side in self.sides), self.joint, strict=True)
+        )
         known: dict[tuple[object, ...], Array] = {}
         found = {}
         for t in range(1, self.length + 1):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from fugu_verify.cells import is_cells, prove_cells
 from fugu_verify.channel import prove_channel, prove_noised_sets
+from fugu_verify.composition import prove_composition
 from fugu_verify.correlated import prove_correlated
 from fugu_verify.exchange import prove_exchange
 from fugu_verify.lawbased import Item, prove_laws
@@ -140,6 +141,7 @@ _KINDS: dict[str, Callable[[Part], Second]] = {
     "mixed": _mixed,
     "correlated": prove_correlated,
     "channel": prove_channel,
+    "composition": prove_composition,
     "sequence": prove_sequence,
     "per-entry": prove_entry,
     "records": prove_records,
