@@ -58,6 +58,8 @@ class Private:
     """All columns of the table as they stand: for a ledger to recognise it by, and for `images`."""
     apart: int | None = None
     """How many rows a table has that stays where it is, in Spark, and is counted there."""
+    persons: tuple[str, ...] | None = None
+    """Who is in it, each in one row and one spelling; None where nobody looked."""
     _cells: dict[tuple[str, Field | None], tuple[NDArray[np.int64], list[Any]]] = field(default_factory=dict)
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, final
 
@@ -118,22 +118,19 @@ def open_table(
         raise BadTable("the table has no rows")
     if rows is not None:
         rows.require(len(private))
-    if not apart:
-        require_persons(private, unit)
-    return private
+    return private if apart else replace(private, persons=require_persons(private, unit))
 
 
-def require_persons(private: Private, unit: str | None) -> None:
-    """Refuse an open table in which the column that names the person is missing or repeats, wherever the table is."""
-    if unit is None:
-        return
+def require_persons(private: Private, unit: str | None) -> tuple[str, ...] | None:
+    """Refuse an open table in which the column that names the person is missing or repeats, wherever the table is. Who
+    is in it, where its rows are here."""
     source = private.whole.source
-    if private.apart is None or not isinstance(source, SparkColumns):
-        require_one_row_each(private.table, unit)
-        return
+    if unit is None or private.apart is None or not isinstance(source, SparkColumns):
+        return require_one_row_each(private.table, unit)
     text = private.schema.fields[unit].kind == IDENTIFIER
     if not source.different(unit, PersonNames(unit, private.schema), ITSELF if text else "", private.schema.absent):
         raise repeated(unit)
+    return None
 
 
 @final

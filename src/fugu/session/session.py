@@ -329,8 +329,9 @@ class Session(Kinds, Shown):
         Nothing is charged. Whoever changes the questions because of it steps outside the promise."""
         with self._lock:
             self._here()
-            named = {"ledger": self._ledger, "data": self._data}
-            return checked(self._look()[0], self._belief.groups.reference, self._belief.unit, **named)  # type: ignore[arg-type]
+            seen = self._look()
+            named = {"ledger": self._ledger, "data": self._data, "known_by": seen.marks}
+            return checked(seen.private, self._belief.groups.reference, self._belief.unit, **named)  # type: ignore[arg-type]
 
     def _together(
         self,
@@ -377,7 +378,7 @@ class Session(Kinds, Shown):
 
     def __repr__(self) -> str:
         books = "no ledger" if self._ledger is None else f"charged as {brief(self._data)}"
-        table = "table not opened" if self._seen is None else f"{len(self._seen[0])} rows"
+        table = "table not opened" if self._seen is None else f"{len(self._seen.private)} rows"
         return f"Session({table}, {self.budget!r}, cap {float(self._books.cap):g}, {books})"
 
     def _here(self) -> None:
@@ -397,7 +398,8 @@ class Session(Kinds, Shown):
     def _open(self, questions: Sequence[StatisticQuestion]) -> Private:
         """The table, for questions that are about to be answered, and its books; what is wrong with the table is said
         before the ledger is asked, and both before anything is charged."""
-        private, belief = self._look()
+        seen = self._look()
+        private, belief = seen.private, seen.belief
         for question in questions:
             for name in question.columns:
                 if name not in private.columns:
@@ -405,7 +407,7 @@ class Session(Kinds, Shown):
         for name in (*self._public, *(q.by for q in questions if q.by is not None)):
             belief.groups.of(name)
         if not self._books.opened:
-            kept = self._books.open(private, belief)
+            kept = self._books.open(seen)
             for name in self._public:  # declared public: booked when the table is opened
                 sizes(kept, StatisticQuestion("count", by=name))
             self._books = kept
@@ -417,7 +419,7 @@ class Session(Kinds, Shown):
         declared = () if self._books.opened else (charge_for([], [name]) for name in self._public)
         books, groups = self._books.beside(*declared), self._belief.groups
         assert isinstance(groups, ExpectedGroups)  # those of the reference
-        seen = groups.after(books.charges(), None if self._seen is None else self._seen[1].groups)
+        seen = groups.after(books.charges(), None if self._seen is None else self._seen.belief.groups)
         return replace(books, belief=self._belief.with_groups(seen))
 
     def _public_groups(self, question: StatisticQuestion) -> None:
