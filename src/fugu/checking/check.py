@@ -16,7 +16,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.checking.columns import ColumnCheck, checked_column, tally
+from fugu.checking.columns import ColumnCheck, Tally, checked_column, tally
 from fugu.data.field import Field, is_gone
 from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private, open_private
@@ -178,7 +178,10 @@ def checked(
     schema, rows, read = private.schema, [], private.table.columns
     unread = {unit} - {*read} if unit in private.whole.columns else set()  # the engine has seen to it
     for name in (name for name in schema.fields if name in (*read, *unread)) if unread else read:
-        mine = tally(schema.fields[name], private.whole.raw(name), partial(private.table.exact, name), schema)
+        if name == unit and schema.fields[name].public and (unread or private.persons is not None):
+            mine = Tally(len(private))  # nobody is missing
+        else:
+            mine = tally(schema.fields[name], private.whole.raw(name), partial(private.table.exact, name), schema)
         theirs = None
         if reference is not None and name in reference.columns:
             raw = reference.raw(name)

@@ -292,11 +292,7 @@ def _coded(names: tuple[str, ...], chunks: Iterable[Cells]) -> Table:
         for chunk in chunks:
             for column, place, found in zip(chunk, places, codes, strict=True):
                 cells, own = coded(column)
-                if place.keys().isdisjoint(cells):
-                    found.append(own + len(place))
-                    place.update(zip(cells, range(len(place), len(place) + len(cells)), strict=True))
-                else:
-                    found.append(np.array([place[cell] for cell in cells], dtype=np.int64)[own])
+                found.append(np.fromiter(map(place.__getitem__, cells), np.int64, len(cells))[own])
     except MemoryError as error:
         raise refused(error, "") from None
     none = np.zeros(0, dtype=np.int64)

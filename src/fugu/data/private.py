@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, final
@@ -73,6 +73,12 @@ class Private:
 
     def __repr__(self) -> str:
         return f"Private({len(self.columns)} columns)"
+
+    def named(self, persons: tuple[str, ...] | None) -> Private:
+        """The same, of which it is known who is in it."""
+        found = replace(self, persons=persons)
+        vars(found)["table"] = self.table  # which is read already
+        return found
 
     def tally(self, tally: RecordSum) -> Counter[Any]:
         """The sum of a tally over all records; worked out where the table is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, final
 
@@ -118,7 +118,8 @@ def open_table(
         raise BadTable("the table has no rows")
     if rows is not None:
         rows.require(len(private))
-    return private if apart else replace(private, persons=require_persons(private, unit))
+    who = None if apart else require_persons(private, unit)
+    return private if who is None else private.named(who)
 
 
 def require_persons(private: Private, unit: str | None) -> tuple[str, ...] | None:

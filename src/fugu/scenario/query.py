@@ -293,12 +293,15 @@ def repeated(unit: str) -> RepeatedUnit:
     )
 
 
-def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...] | None:
-    """The same for a table as it stands: the unit is read as the schema says, else as text."""
+def persons_in(whole: Table, schema: Schema, unit: str | None, different: bool = False) -> tuple[str, ...] | None:
+    """The same for a table as it stands: the unit is read as the schema says, else as text. `different`: the engine has
+    proved that each row has a name of its own."""
     if unit is None:
         return None
     if unit not in whole.columns:
         raise ColumnNotFound(unit, whole.columns)
+    if different and (numbers := whole.raw(unit).array) is not None and numbers.dtype.kind in "iu":
+        return tuple(map(str, numbers.tolist()))
     known = schema if unit in schema.fields else schema.with_field(unit, Field("identifier"))
     return require_one_row_each(Table({unit: known.column(unit, whole.raw(unit))}), unit)
 
@@ -311,10 +314,8 @@ _ALL_THEMSELVES = re.compile(rf"(?:(?:{ITSELF})\n)*+", re.ASCII | re.IGNORECASE 
 
 def in_one_spelling(names: Sequence[Any]) -> tuple[str, ...]:
     """Each name in one spelling: see `person_of`."""
-    if set(map(type, names)) == {str}:
-        lines = "\n".join(names) + "\n"
-        if lines.count("\n") == len(names) and _ALL_THEMSELVES.fullmatch(lines):
-            return tuple(names)
+    if set(map(type, names)) == {str} and _ALL_THEMSELVES.fullmatch("\n".join(names) + "\n"):
+        return tuple(names)
     return tuple(map(person_of, names))
 
 

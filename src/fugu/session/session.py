@@ -145,6 +145,7 @@ class Session(Kinds, Shown):
             self._books = LedgerBooks(*books, **named)  # type: ignore[arg-type]
         self._lock, self._born = threading.RLock(), process()
         self._said = False
+        self._certified: tuple[object, RecordsCertificate] | None = None
         for column in public:
             require_column(public=column)
             self._public_groups(StatisticQuestion("count", by=column))
@@ -281,12 +282,20 @@ class Session(Kinds, Shown):
             if not self._books.opened and not self._books.charges():
                 raise UsageError("nothing was answered yet, so nothing is certified; rehearse shows what would be")
             self._open([])  # answered before, in another process: what is said of it is public already
-            return certificate_of(self._books)
+            now = self._books.charges(), self._books.cap
+            if self._certified is None or self._certified[0] != now:
+                self._certified = now, certificate_of(self._books)
+            return self._certified[1]
 
     @property
     def usable(self) -> Usable:
         """How usable the answers so far are, beside what the reference says of them: see `fugu.usable`."""
-        return usable_of_records(self.certificate, self._belief.pricing(()).laws)
+        return self.usable_of(None)
+
+    def usable_of(self, rehearsed: Rehearsal | None) -> Usable:
+        """The same of the answers to what was rehearsed alone; None is all of them."""
+        told = () if rehearsed is None else (rehearsed.questions,)
+        return usable_of_records(self.certificate, self._belief.pricing(()).laws, *told)
 
     def rehearse(
         self,
