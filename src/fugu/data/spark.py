@@ -193,6 +193,15 @@ class SparkColumns:
         run = SpellTask(spell, keyed.texts, whole)
         return asked(lambda: keyed.frame.mapInArrow(run.__call__, "name binary"))
 
+    def entries(self, names: Sequence[str], read: ReadEntries) -> Any:
+        """A frame of what `read` makes of the rows in these columns: `user` and `entry` as bytes, the `time` as a
+        number and as a moment in bytes that are in its order, and `flags`. The executors keep what one run gives, so
+        that all that is asked of it is asked of the same rows."""
+        self.require_deterministic()
+        keyed = self.keyed(names)
+        run = EntryTask(read, keyed.texts)
+        return asked(lambda: keyed.frame.mapInArrow(run.__call__, _ENTRY).localCheckpoint(eager=True), _NOT_COUNTED)
+
     def keyed(self, names: Sequence[str]) -> ByPlace:
         """These columns by their places, since names may differ in case alone or hold dots; texts as their bytes."""
         fields, listed = asked(lambda: list(self.frame.schema)), self.names
@@ -316,6 +325,32 @@ class SpellTask:
                 coded = [None if name is None else name.encode("utf-8", "surrogatepass") for name in names]
                 cells = [marshal.dumps([name for name in names if name is not None])] if self.whole else coded
                 yield pa.RecordBatch.from_arrays([pa.array(cells, pa.binary())], names=["name"])
+
+
+ReadEntries = Callable[[list[Any]], tuple[list[bytes | None], ...]]
+"""Of columns as they stand: for each row its user, its time as a number and as a moment, its entry, and its flags."""
+_ENTRY = "user binary, number binary, moment binary, entry binary, flags int"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class EntryTask:
+    """What an executor runs where rows become entries of sequences."""
+
+    read: ReadEntries
+    texts: frozenset[int]
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """One row for each row."""
+        import pyarrow as pa
+
+        with on_executor(self.version, "the entries could not be read"):
+            for table in _blocks(batches):
+                columns = self.read(list(settled(table, self.texts).columns))
+                arrays = [pa.array(cells, pa.binary()) for cells in columns[:-1]]
+                arrays.append(pa.array(columns[-1], pa.int32()))
+                yield pa.RecordBatch.from_arrays(arrays, names=[part.split()[0] for part in _ENTRY.split(", ")])
 
 
 def _blocks(batches: Iterable[Any]) -> Iterator[Any]:

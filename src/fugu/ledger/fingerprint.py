@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from fugu.data.cells import is_missing
 from fugu.data.column import Column, Raw, column_digest
 from fugu.data.frame import FrameLike, Table, framed
+from fugu.data.spark import is_spark
 from fugu.errors import BadTable, UsageError
 from fugu.ledger.gathering import FEWEST, Bits, People, Words, digested, encoded, keyed_words, text_bits
 from fugu.numbers.checks import is_row
@@ -126,9 +127,13 @@ def fingerprints(table: Any, persons: Sequence[object] | People | None = None) -
     `persons`: the cells of the column that names the person, or who is in it. A file under another name, in another
     order of rows or columns, with columns left out or added, or read with other types is recognised. So is a table with
     some cells changed, by every wide column that has none of them."""
+    who = persons if isinstance(persons, People | None) else named(persons)
+    if is_spark(table):
+        from fugu.ledger.frames import gathered as there  # its cells are digested where they are
+
+        return there(table).marks(who, lambda: earlier_marks(columns_of(table)))
     columns, gathered = columns_of(table), Gathered()
     gathered.add(columns)
-    who = persons if isinstance(persons, People | None) else named(persons)
     return gathered.marks(who, lambda: earlier_marks(columns))
 
 
