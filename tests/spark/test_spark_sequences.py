@@ -10,8 +10,6 @@ import pyarrow as pa
 import pytest
 
 import fugu
-from fugu.data.column import Column
-from fugu.data.moments import in_order, times_of
 from fugu.data.spark import SparkColumns
 from fugu.errors import BadTable, FuguError, UsageError
 from fugu.ledger import fingerprints
@@ -138,7 +136,7 @@ def test_a_reference_gives_the_same_chain_certificate_and_marks(spark, stays, tm
     marks = [fingerprints(table) for table in (frame, here(PUBLIC))]
     assert marks[0].named == marks[1].named
     assert np.array_equal(*(np.concatenate([*found.rows.each()]) for found in marks))
-    budget = {"budget": fugu.Pure(2), "data": "walks", "prior": chains[0]}
+    budget = {"budget": fugu.Pure(9), "data": "walks", "prior": chains[0]}
     with fugu.Ledger(tmp_path / "ledger.db", **budget, fingerprint=frame) as ledger:
         ledger.spend("one", mechanisms[0], lambda: mechanisms[0].release(there, charged=True))
     with (
@@ -164,14 +162,3 @@ def test_what_is_not_counted_is_refused_with_what_to_do(spark):
         open_sequences(frame.selectExpr("user", "at", "cast(rand() AS string) AS state"), *COLUMNS, known)
     one = frame.where("user = 'r1'")
     assert open_sequences(one, None, "at", "state", sequence_schema(one, None, "at", "state")).number == 1
-
-
-def test_times_are_in_order_as_bytes():
-    rng, ends = np.random.default_rng(3), ["", ".5", ".25", "e3", "e-7", ".0"]
-    texts = [
-        f"{rng.choice(['', '-'])}{rng.integers(0, 10 ** int(rng.integers(1, 12)))}{rng.choice(ends)}"
-        for _ in range(2000)
-    ]
-    known = times_of(Column.of("t", texts)).at
-    order = sorted(range(len(texts)), key=lambda k: (known[k], k))
-    assert order == sorted(range(len(texts)), key=lambda k: (in_order(texts[k])[0], k))
