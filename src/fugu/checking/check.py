@@ -287,6 +287,8 @@ def shared_people(private: Private, reference: Table, unit: str | None) -> Overl
     raw, read = private.whole.raw(unit), Field("identifier").read
     theirs = read(unit, reference.raw(unit))
     two = set(theirs.values[~theirs.missing].tolist())
+    if not two:
+        return None
     if private.persons is not None:
         one: Collection[Any] = private.persons
         two = {*in_one_spelling([*two])}

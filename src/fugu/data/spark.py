@@ -69,6 +69,22 @@ class SparkColumns:
         counts = table.column(len(names)).to_numpy().astype(np.int64)
         return {name: table.column(k) for k, name in enumerate(names)}, counts
 
+    def repeated(self, unit: str | None) -> Mapping[str, object]:
+        """All columns, in the order of their cells: different rows come here with their numbers, and each is repeated
+        here. Nobody is named in them: the column `unit` is empty. Where Spark does not group the cells, as `fetch`."""
+        names = tuple(name for name in self.names if name != unit)
+        if not names or (found := self.count(names)) is None:
+            return self.fetch(self.names)
+        import pyarrow as pa
+        import pyarrow.compute  # which pyarrow does not bring along
+
+        columns, counts = found
+        table = pa.table([columns[name] for name in names], [f"c{k}" for k in range(len(names))])
+        places = pa.compute.sort_indices(table, [(name, "ascending") for name in table.column_names]).to_numpy()
+        rows = table.take(np.repeat(places, counts[places]))
+        given = dict(zip(names, rows.columns, strict=True))
+        return {name: given.get(name, pa.nulls(len(rows), pa.string())) for name in self.names}
+
     def one_each(self, name: str, absent: Collection[str]) -> bool:
         """By one action, of frames whose plan says that another one gives the same rows."""
         keyed = self.keyed((name,))

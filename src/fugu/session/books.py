@@ -11,9 +11,10 @@ from typing import Any, Self, TypeVar, final
 
 from fugu.data import Schema
 from fugu.data.field import IDENTIFIER, Field
-from fugu.data.frame import TableLike
+from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike, read_protect
+from fugu.data.spark import SparkColumns
 from fugu.errors import (
     BadBudget,
     BadTable,
@@ -405,6 +406,8 @@ def public_facts(
     require_column(unit=unit)
     declared = declared_schema(schema)
     cells = declared.open(reference)
+    if isinstance(cells.source, SparkColumns):
+        cells = Table(cells.source.repeated(unit))
     if len(cells) == 0:
         raise BadTable("the reference has no rows")
     spec = read_protect(protect, cells.columns)
