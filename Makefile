@@ -10,7 +10,7 @@ CODE := src verify papers tests conftest.py benchmarks examples site_hooks
 # Tests are compiled once, and not again in every process of every run, also where the surroundings forbid it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo install quick test test-long test-browser studio test-studio shots test-spark test-postgres hunt hunt-again hunt-report check mutants trust bench reproduce docs growth clean
+.PHONY: demo install quick test test-long test-browser studio test-studio shots test-spark test-postgres hunt hunt-again hunt-report check types house mutants trust bench reproduce docs growth clean
 
 demo: install
 	@$(BIN)/fugu demo
@@ -91,10 +91,16 @@ hunt-again: install
 hunt-report: install
 	@$(BIN)/python tests/hunt.py --report $(if $(ONLY),--only '$(ONLY)')
 
+# Types take as long as all the rest, so they are checked beside it.
 check: install
+	@$(MAKE) --no-print-directory -j2 types house
+
+types:
+	@$(BIN)/mypy
+
+house:
 	@$(BIN)/ruff check $(CODE)
 	@$(BIN)/ruff format --check --quiet $(CODE)
-	@$(BIN)/mypy
 	@$(BIN)/python tests/structure.py
 	@$(BIN)/python tests/house.py
 	@$(BIN)/python tests/mutants.py --stale

@@ -20,6 +20,7 @@ import fugu
 import fugu.cli.app as cli
 from fugu.checking.check import CHANCE, log_tail, shared_rows
 from fugu.checking.columns import other_unit
+from fugu.cli import console
 from fugu.data import Table
 from fugu.data.private import causes, open_private, why_text
 from fugu.data.secrets import FEW, column_rule, few_rows, rule_of
@@ -144,6 +145,18 @@ def test_every_cause_is_told_from_the_others(cells, cause):
     assert [found.name for found in causes([(cell, 1) for cell in cells])] == [cause]
 
 
+def test_a_decimal_comma_is_named_for_every_column_in_whatever_table_it_is():
+    """Wrong version, which was ours: a column that the reference writes so as well is read as categories in silence."""
+    with_comma, point = ["5,2", "6,1", "7,4", "?"] * 25, ["1.5", "2.5", "3.5", "4.5"] * 25
+    reference = {"a": with_comma, "b": point, "c": point, "ill": ["yes", "no"] * 50}
+    seen = fugu.check({"a": with_comma, "b": with_comma, "c": point, "ill": ["yes", "no"] * 50}, reference)
+    named = {row.column for row in seen.rows if any(said.startswith("decimal comma: ") for said in row.causes)}
+    assert named == {"a", "b"}
+    described = fugu.describe(reference)
+    assert "decimal comma" in described["a"].why("publish") and "decimal comma" in described["a"].why("query")
+    assert not any("decimal comma" in described[name].why("query") for name in ("b", "c", "ill"))
+
+
 def test_text_of_a_public_column_is_explained_where_it_was_meant_to_be_numbers():
     assert "decimal comma" in why_text(["139,5", "140,1", "NA"])
     assert "day first" in why_text(["31.12.2024", "30.12.2024"])
@@ -162,6 +175,13 @@ def test_a_folder_an_excel_file_and_standard_input_say_what_to_do(tmp_path):
     (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0" + bytes(50))
     with pytest.raises(BadTable, match="before 2007"):
         fugu.read_table(tmp_path / "old.xls")
+    (tmp_path / "p.csv").write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    with pytest.raises(BadTable, match=r"packed with gzip; its name must end in \.csv\.gz"):
+        fugu.read_table(tmp_path / "p.csv")
+    with (tmp_path / "p.csv").open() as piped, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", piped)
+        with pytest.raises(BadTable, match=r"gunzip -c FILE\.gz \| fugu"):
+            fugu.read_table("-")
     with pytest.raises(BadTable, match="is a folder"):
         fugu.read_table(tmp_path)
     os.mkfifo(tmp_path / "pipe.csv")
@@ -215,6 +235,27 @@ def test_a_misread_table_is_released_and_its_owner_told(tmp_path):
     assert row["unreadable"] == N and "decimal comma" in row["causes"][0]
     for name in ("out.csv", "out.certificate.json", "out.report.html"):
         assert "decimal comma" not in (tmp_path / name).read_text()
+
+
+@pytest.mark.parametrize("cell", ["abc", "", "5,2"])
+def test_numbers_that_stand_for_nothing_are_called_no_use_to_the_owner_alone(cell, tmp_path, monkeypatch):
+    """Wrong version, which was ours: "usable" was the last word, and the owner's look had scrolled away, or was in a
+    file that no line named. What others see is the same as of a table that is read whole."""
+    reference, said = written(tmp_path / "r.csv", REFERENCE), []
+    asked = ["--query", "mean(chol)", "--protect", "ill", "--epsilon", "1", "--no-ledger", "--reference", reference]
+    for name, table in {"t": TODAY, "u": replaced("chol", lambda _: cell)}.items():
+        (folder := tmp_path / name).mkdir()
+        args = [str(x) for x in ("release", written(folder / "t.csv", table), *asked, "-o", folder / "out.csv")]
+        ran = CliRunner().invoke(cli.app, args, env={"COLUMNS": "300"})
+        assert ran.exit_code == 0 and "not useful" not in ran.output
+        said.append([line for line in ran.stdout.splitlines() if "noise alone" in line])
+    assert said[0] == said[1] and "in out.private.json, under" in said[0][0]
+    assert "not useful" in json.loads((tmp_path / "u" / "out.private.json").read_text())["check"]["alarms"][-1]
+    monkeypatch.setattr(console.err, "_force_terminal", True)
+    ran = CliRunner().invoke(cli.app, [*args, "--force"], env={"COLUMNS": "300"})
+    last = " ".join(ran.output[ran.output.index("verdict") :].split())
+    assert f"chol: {N} of {N} cells (0.0% of the reference's)" in last and "not useful, however little noise" in last
+    assert "the reference's median" in last and "noise alone" not in last
 
 
 def test_a_session_shows_its_owner_the_same(tmp_path):

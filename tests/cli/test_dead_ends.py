@@ -39,7 +39,7 @@ def run(*words):
         (("plan", "last.csv", "--publish", "chol", "--protect", "smoker", "--error", "ten"), "--error takes a number"),
         (("plan", "last.csv", "--epsilon", "1"), "finds the epsilon: give --error"),
         (("release", "today.csv", "--bounds", "100", "200"), "one word, such as --bounds 0,100"),
-        (("verify", "today.csv"), r"not a certificate \(.*\): give that of this file"),
+        (("verify", "today.csv"), "not a certificate .* give the OUT.certificate.json that lies"),
         (("release", *ASKED, "--scenario", "last.csv"), "'last.csv' is a table, and a scenario file is expected"),
     ],
 )  # fmt: skip

@@ -145,7 +145,7 @@ def test_another_layout_is_another_question_of_the_ledger(made, tmp_path):
     first = (tmp_path / "o.csv").read_bytes()
     assert run(*args, "--repeats", "first")[0] == 0 and (tmp_path / "o.csv").read_bytes() == first
     code, said = run(*args, "--repeats", "last")
-    assert code == 2 and "another prior" in " ".join(said.split())
+    assert code == 2 and "other beliefs" in " ".join(said.split())
 
 
 def edited(change):

@@ -44,7 +44,7 @@ def test_show_lists_budgets_and_requests(path):
     code, text = run("show", path)
     assert code == 0
     for words in ("visits [north]", "spent epsilon 0.75, the entries", "left  0.25 of epsilon 1", "refused",
-                  "tuesday", "before translation", "a Markov chain", "after translation"):  # fmt: skip
+                  "tuesday", "its prior left aside", "a Markov chain", "with its prior"):  # fmt: skip
         assert words in text
     told = json.loads(run("show", path, "--json")[1])
     by_name = {found["name"]: found for found in told["data sets"]}

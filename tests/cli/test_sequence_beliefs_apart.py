@@ -51,7 +51,7 @@ def test_the_first_rows_and_the_last_ones_are_not_one_sequence_to_a_ledger(folde
     again = released(folder, "two.csv", "--repeats", "first", "--request", "two", *book)
     assert again.exit_code == 0, again.output
     other = released(folder, "three.csv", "--repeats", "last", "--request", "three", *book)
-    assert isinstance(other.exception, UsageError) and "another prior" in str(other.exception)
+    assert isinstance(other.exception, UsageError) and "other beliefs" in str(other.exception)
 
 
 @pytest.mark.parametrize(

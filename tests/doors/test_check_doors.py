@@ -94,7 +94,7 @@ def test_one_record_moves_nothing_that_others_see_through_the_check(tmp_path, sa
 def test_a_check_that_fails_stops_no_release(kind, tmp_path, same_bits, monkeypatch):
     prepared(tmp_path)
     same_bits()
-    base = outcome(tmp_path, kind, "--no-check")
+    base = outcome(tmp_path, kind)
 
     def broken(*_, **__):
         raise RuntimeError("SENTINEL-5519")

@@ -238,7 +238,7 @@ def test_a_rehearsal_is_for_the_declared_rows_and_says_so():
     for rows in (None, 30, 3000):
         found = fugu.Session(Sealed(), REFERENCE, "s", fugu.Pure(1), rows=rows).rehearse(asked, 0.5)
         errors[rows] = found.usable.figures[0].error
-        said = "for 300 rows, the reference's; give --rows" if rows is None else f"for {rows:,} rows, as declared"
+        said = "for 300 rows, the reference's; where" if rows is None else f"for {rows:,} rows, as declared"
         assert said in found.basis
     assert errors[30] == pytest.approx(10 * errors[None]) and errors[None] == pytest.approx(10 * errors[3000])
     grouped = fugu.Session(Sealed(), REFERENCE, "s", fugu.Pure(1), rows=3000).rehearse(["count(job=p) by ward"], 0.5)
@@ -251,7 +251,7 @@ def test_comparisons_are_for_the_declared_rows_and_say_so(folder):
     usual, few = (json.loads(run(*asked, *more, "--json")[1]) for more in ((), ("--rows", "30")))
     assert few["questions"][0]["records"] == pytest.approx(10 * usual["questions"][0]["records"])
     assert few["questions"][0]["plain"] == pytest.approx(10 * usual["questions"][0]["plain"])
-    assert usual["basis"].startswith("for 300 rows, the reference's; give --rows") and few["rows"] == 30
+    assert usual["basis"].startswith("for 300 rows, the reference's; where") and few["rows"] == 30
     assert "for 30 rows, as declared" in " ".join(run(*asked, "--rows", "30")[1].split())
     by_group = json.loads(run(*asked[:3], "mean(age) by ward", *asked[4:], "--rows", "3000", "--json")[1])
     assert "estimates" in by_group["basis"]

@@ -222,7 +222,7 @@ CHAIN = MarkovChain([[0.6, 0.4], [0.2, 0.8]], length=2)
 def test_terms_are_fixed_at_the_first_opening(path, other):
     terms = {"budget": Pure(1), "prior": CHAIN, "entries": 4}
     fugu.Ledger(path, **terms).spend("q", Charge.per_entry(0.1), lambda: 0)
-    with pytest.raises(UsageError, match="registered with another"):
+    with pytest.raises(UsageError, match=r"registered with (an|)other"):
         fugu.Ledger(path, **(terms | other))
     again = fugu.Ledger(path, **(terms | {"budget": Pure(1.0)}))
     assert again.spend("q", Charge.per_entry(0.1), never) == 0 and again.verify()

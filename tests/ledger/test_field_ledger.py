@@ -120,8 +120,8 @@ def show(path, *more):
 def test_show_tells_what_was_asked_spent_worth_and_left_for_every_kind_of_prior(tmp_path):
     path = tmp_path / "l.db"
     kinds = {
-        "field": (ZCDP(0.1), FIELD, ZCDP(0.02), "a Gaussian field: GaussianField(12 entries, width 0.2)"),
-        "chain": (Pure(1), CHAIN, Pure(0.1), "a Markov chain: MarkovChain("),
+        "field": (ZCDP(0.1), FIELD, ZCDP(0.02), "a Gaussian field (12 entries, width 0.2)"),
+        "chain": (Pure(1), CHAIN, Pure(0.1), "a Markov chain ("),
         "blocks": (Pure(1), fugu.IndependentBlocks(CHAIN, CHAIN), Pure(0.1), "independent blocks: "),
         "several": (Approx(1, 1e-6), [FIELD, FIELD], Pure(0.1), "2 independent blocks: a Gaussian field"),
         "records": (Pure(1), fugu.Records.example(), Pure(0.1), "independent records of a known law"),
@@ -144,8 +144,8 @@ def test_show_tells_what_was_asked_spent_worth_and_left_for_every_kind_of_prior(
         assert found["believed"] is None if prior is None else found["believed"].startswith(described[:9])
         if prior is not None:
             assert number(found["spent"]) == float(getattr(charge, "rho", charge.epsilon)) != number(found["worth"])
-    for said in ("asked 2 requests: 1 settled, 1 refused", "rho 0.02 (zCDP) for each entry, before translation",
-                 "after translation with its prior", "the entries counted as independent"):  # fmt: skip
+    for said in ("asked 2 requests: 1 settled, 1 refused", "rho 0.02 (zCDP) for each entry, its prior left aside",
+                 "with its prior", "the entries counted as independent"):  # fmt: skip
         assert said in words
     requests = json.loads(show(path, "--json"))["requests"]
     assert [r["worth so far"] is None for r in requests if r["data"] == "field"] == [False, True]
@@ -167,18 +167,18 @@ def test_a_ledger_of_an_earlier_version_says_that_the_worth_is_not_known(tmp_pat
         ledger.spend("a", Charge.per_entry(0.1), lambda: 0)
     assert "worth not known: the file does not hold the prior" in show(tmp_path / "l.db")
     found = json.loads(show(tmp_path / "l.db", "--json"))["data sets"][0]
-    assert found["left"] is None and found["spent is"] == "for each entry, before translation with its prior"
+    assert found["left"] is None and found["spent is"] == "for each entry, its prior left aside"
 
 
 def test_errors_name_both_terms(tmp_path):
     Ledger(tmp_path / "l.db", ZCDP(0.1), data="walks", prior=FIELD).spend("0", Charge.per_entry(0), lambda: 0)
     for terms, said in (
-        ({"budget": ZCDP(0.2), "prior": FIELD}, r"another budget: with ZCDP\(rho=0.1\), and now ZCDP\(rho=0.2\)"),
+        ({"budget": ZCDP(0.2), "prior": FIELD}, r"another budget: with rho 0.1 \(zCDP\), and now rho 0.2"),
         (
             {"budget": ZCDP(0.1), "prior": FIELD.of_width(0.3)},
-            r"another prior \(of a session: another reference, secret, schema or unit\): .*width 0.2.*width 0.3",
+            r"other beliefs \(another reference, secret, schema or unit\): .*width 0.2.*width 0.3",
         ),
-        ({"budget": ZCDP(0.1), "prior": None}, "another prior .*and now none is given"),
+        ({"budget": ZCDP(0.1), "prior": None}, "other beliefs .*and now none"),
         (
             {"budget": ZCDP(0.1), "prior": FIELD, "entries": 13},
             "another number of entries: with none stated, and now 13",
@@ -203,7 +203,7 @@ def test_a_prior_in_words():
             return "secret words"
 
     assert believed(None) is None and believed(Own()) == "a prior of the class Own"
-    assert believed({"a": FIELD, "b": CHAIN}).startswith("2 independent blocks: a Gaussian field: ")
+    assert believed({"a": FIELD, "b": CHAIN}).startswith("2 independent blocks: a Gaussian field (")
     assert len(believed([fugu.GaussianField.ar1(n, 0.5) for n in range(2, 40)])) == 200
     assert all(
         believed(prior) for prior in (fugu.DependentGroups(3), fugu.JointTable.example(), fugu.HiddenMarkov.example())

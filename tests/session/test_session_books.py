@@ -165,7 +165,7 @@ def test_another_belief_under_the_same_name_is_refused(other, ledger):
     told = {"reference": REFERENCE, "protect": "ill", **other}
     session = fugu.Session(TODAY, told.pop("reference"), told.pop("protect"), fugu.Pure(1), ledger=ledger, **told)
     for ask in (session.rehearse, session.ask_all):
-        with pytest.raises(UsageError, match="another prior"):
+        with pytest.raises(UsageError, match="other beliefs"):
             ask(["histogram(copy)"])
     with pytest.raises(fugu.errors.DataKnown):
         opened(ledger=ledger, data="fresh").ask("count(ward=a)", 0.1)

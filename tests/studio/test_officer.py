@@ -17,6 +17,7 @@ import pytest
 from studios import CLINIC, running, tables
 
 import fugu
+from fugu.auditing.examine import PRIVATE
 from fugu.studio import desk, officer, work
 from fugu.studio.jobs import Child
 
@@ -87,15 +88,11 @@ def test_an_edited_file_is_found(folder):
 def test_a_private_part_is_refused_unread(folder):
     files = given(folder, "out.certificate.json", "out.private.json")
     page = checked(files)
-    assert officer.PRIVATE in page and "It holds" in page
+    assert PRIVATE in page and "It holds" in page
     page = checked(given(folder, "out.private.json"))
-    assert officer.PRIVATE in page and "It holds" not in page
+    assert PRIVATE in page and "It holds" not in page
     page = checked([*given(folder, "out.certificate.json"), ("x.json", (folder / "out.private.json").read_bytes())])
-    assert officer.PRIVATE in page  # under another name it is told by what it is
-    assert officer.sorted_out([("a.private.json", "this is not base64!")]) == (
-        {},
-        [f"a.private.json: {officer.PRIVATE}"],
-    )
+    assert PRIVATE in page  # under another name it is told by what it is
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen here")
@@ -142,26 +139,17 @@ def test_numbers_of_a_hundred_million_digits_are_not_worked_out(folder):
     assert "It does not hold" in checked([("a.json", bomb.encode())])
 
 
-def test_names_of_files_lead_nowhere(folder, tmp_path):
+def test_names_of_files_lead_nowhere(folder):
     content = (folder / "out.certificate.json").read_bytes()
-    for name in (
-        "../../../../tmp/x.json",
-        "..\\x.json",
-        "/etc/x.json",
-        "a\nb.json",
-        "-rf.json",
-        "." * 300 + ".json",
-        "x" * 400 + ".json",
-    ):
-        files, _ = officer.sorted_out([(name, base64.b64encode(content).decode())])
-        (only,) = files
-        assert "/" not in only and "\\" not in only and not only.startswith((".", "-")) and len(only) < 200
     page = checked(
         [("../x.json", content), ("../clinic_reference.csv", (CLINIC / "clinic_reference.csv").read_bytes())]
     )
     assert "It holds" in page and not (folder.parent / "x.json").exists()
-    twice = officer.sorted_out([("a.csv", ""), ("b/a.csv", "")])[0]
-    assert len(twice) == 2
+    csv = (folder / "out.csv").read_bytes()
+    page = checked(
+        [*given(folder, "out.certificate.json"), ("out.csv", csv), ("out.csv", b"another file of this name")]
+    )
+    assert "file-3.csv was taken for reference" in page and lines(page)["published out.csv"][0] == "holds"
 
 
 def test_the_officers_screen_is_alone(client):

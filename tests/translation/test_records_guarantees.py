@@ -202,7 +202,7 @@ def test_a_ledger_adds_first_and_translates_once(tmp_path):
         spent(ledger, "three", 0.001)
     again = Records.of_laws({"s": [1, 1], "t": [0, 1]})
     assert Ledger(tmp_path / "pure.db", Pure(1.43379), data="table", prior=again).spent() == ledger.spent()
-    with pytest.raises(fugu.errors.UsageError, match="another prior"):
+    with pytest.raises(fugu.errors.UsageError, match="other beliefs"):
         Ledger(tmp_path / "pure.db", Pure(1.43379), data="table", prior=TILTED)
 
 

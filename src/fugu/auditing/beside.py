@@ -6,11 +6,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from fugu.auditing import MODEL
@@ -21,10 +19,10 @@ from fugu.documents.document import Checked, Document, NotChecked, canonical_jso
 from fugu.documents.kinds import inner, read
 from fugu.documents.promises import Promising, laws_given, one_law, weakest
 from fugu.documents.reading import load_json, reading
-from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, commit_table, file_sha256, is_name, same
+from fugu.documents.release import PrivatePart, ReleaseDocument, commit_file, commit_table, file_sha256, same
 from fugu.documents.swap import SWAP
 from fugu.errors import BadNoise, CertificateError, FuguError, UsageError
-from fugu.files import file_name, parts_of, write_bytes
+from fugu.files import file_name, parts_of
 from fugu.guarantee import Approx, Pure
 from fugu.laws.cells import CellFamily
 from fugu.laws.family import Family
@@ -39,42 +37,7 @@ from fugu.queries.sequence_prior import chain_again, chain_json
 from fugu.scenario import Scenario
 from fugu.session.checks import check_fitted
 from fugu.verifier.verify import Source, document_of
-from fugu.visible import Json, visible
-
-_MOST_FILES, _MOST_HANDED = 20, 256 * 1024**2
-"""So many files, of so many bytes in all, are looked at of those that are handed over."""
-
-
-@contextmanager
-def laid_out(handed: Mapping[str, bytes]) -> Iterator[tuple[Path, Path | None, Path | None]]:
-    """Files that are handed over by name, in a folder of their owner's that goes afterwards; with the published file,
-    where it has another name than the document says, and the reference. Limits, and what must not be looked at, come
-    first."""
-    if len(handed) > _MOST_FILES or not all(is_name(name) and visible(name) == name for name in handed):
-        raise UsageError(f"files are handed over by name, at most {_MOST_FILES}, and a name is no path")
-    if not all(isinstance(content, bytes) for content in handed.values()):
-        raise UsageError("what is handed over of a file is its bytes")
-    if sum(map(len, handed.values())) > _MOST_HANDED:
-        raise UsageError(f"the files are not read: they have more than {_MOST_HANDED:,} bytes")
-    for name, content in handed.items():
-        if f'"{PrivatePart.SCHEMA}"'.encode() in content or name.endswith(".private.json"):
-            raise UsageError(
-                f"{name!r} is the private part of a release: it should not have left its owner. It was not read"
-            )
-    if not any(name.endswith(".json") for name in handed):
-        raise UsageError("none of the files is a certificate, such as OUT.certificate.json")
-    with TemporaryDirectory(prefix="fugu-") as place:
-        folder = Path(place, "files")
-        folder.mkdir()
-        for name, content in handed.items():
-            write_bytes(folder / name, content)
-        found = find(folder)
-        release = found.release
-        named = set() if release is None else {file["name"] for file in release.published}
-        reference = "" if release is None else str(release["beliefs"]["name"])
-        others = sorted({*handed} - named - {reference, found.name})
-        alone = len(others) == len(named) == 1 and not named & {*handed}
-        yield folder, folder / others[0] if alone else None, folder / reference if reference in handed else None
+from fugu.visible import Json
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,21 @@ lengths of sequences and a second proof among them."""
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import accumulate
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fugu.auditing import PathLike
-from fugu.auditing.beside import Exhibit, check_data, find, laid_out, private_part, published_checks, reference_checks
+from fugu.auditing.beside import Exhibit, check_data, find, private_part, published_checks, reference_checks
 from fugu.auditing.books import ledger_checks, request_of
 from fugu.auditing.signature import signature_checks
 from fugu.data import csv_text, read_table
+from fugu.data.files import FORMS
 from fugu.data.layout import MODELLED
 from fugu.data.private import label_of
 from fugu.data.schema import Schema
@@ -23,8 +27,8 @@ from fugu.documents.document import Checked, Document, NotChecked, Outcome, Verd
 from fugu.documents.kinds import inner
 from fugu.documents.reading import reading
 from fugu.documents.release import PrivatePart, ReleaseDocument
-from fugu.errors import CertificateError, FuguError
-from fugu.files import file_name
+from fugu.errors import CertificateError, FuguError, UsageError
+from fugu.files import file_name, write_bytes
 from fugu.ledger.values import decode
 from fugu.queries.answer import COLUMNS, cells_of
 from fugu.queries.features import Placed
@@ -35,6 +39,89 @@ from fugu.queries.statistic import NoisedQuestion, StatisticQuestion, questions_
 from fugu.verifier.verify import Source
 from fugu.visible import Json, brief, visible
 from fugu_verify import BadCertificate, prove_again
+
+# Files that somebody was given, told apart: the certificate, the published file, the reference.
+
+
+_MOST_FILES, _MOST_HANDED = 20, 256 * 1024**2
+"""So many files, of so many bytes in all, are looked at of those that are handed over."""
+
+
+PRIVATE = "this file should not have left its owner. It was not read"
+_PLAIN, _COPY = re.compile(r"[\w][\w .()+@-]{0,150}", re.ASCII), re.compile(r" ?\(\d{1,3}\)(?=\.)")
+
+
+@contextmanager
+def laid_out(handed: Mapping[str, bytes]) -> Iterator[tuple[Path, dict[str, Path], list[str]]]:
+    """Files that are handed over by name, in a folder of their owner's that goes afterwards: the document; where the
+    published file, the reference and the list of signers lie; what was left out, or taken for something that it is not
+    called. Limits, and what must not be looked at, come first."""
+    if len(handed) > _MOST_FILES:
+        raise UsageError(f"at most {_MOST_FILES} files are looked at together")
+    if not all(isinstance(content, bytes) for content in handed.values()):
+        raise UsageError("what is handed over of a file is its bytes")
+    if sum(map(len, handed.values())) > _MOST_HANDED:
+        raise UsageError(f"the files are not read: they have more than {_MOST_HANDED:,} bytes")
+    given, notes = _by_plain_names(handed)
+    if not any(name.endswith(".json") for name in given):
+        said = "; ".join([*notes, "none of the files is a certificate, such as OUT.certificate.json"])
+        raise UsageError(f"there is nothing to check: {said}")
+    with TemporaryDirectory(prefix="fugu-") as place:
+        folder = Path(place, "files")
+        folder.mkdir()
+        for name, content in given.items():
+            write_bytes(folder / name, content)
+        stated = [folder / name for name in given if name.endswith(".json")]
+        found = find(stated[0] if len(stated) == 1 else folder)  # of several, the one release among them
+        roles = _roles_of(found, sorted({*given} - {found.name}), notes)
+        yield folder / str(found.name), roles, notes
+
+
+def _by_plain_names(handed: Mapping[str, bytes]) -> tuple[dict[str, bytes], list[str]]:
+    """The files by plain names of their own, and what is said of those that are left out: a private part, which is told
+    by its name, else by the first words of it."""
+    given, notes = dict[str, bytes](), list[str]()
+    for place, (said, content) in enumerate(handed.items()):
+        name = PurePosixPath(said.replace("\\", "/")).name
+        if name.lower().endswith(".private.json") or f'"{PrivatePart.SCHEMA}"'.encode() in content:
+            notes.append(f"{visible(name)}: {PRIVATE}")
+            continue
+        if not _PLAIN.fullmatch(name) or name in given:
+            ending = PurePosixPath(name).suffix if re.fullmatch(r"\.[a-z]{1,8}", PurePosixPath(name).suffix) else ""
+            name = f"file-{place + 1}{ending}"
+        given[name] = content
+    return given, notes
+
+
+def _roles_of(found: Exhibit, names: list[str], notes: list[str]) -> dict[str, Path]:
+    """Which file is what: by its name in the document, else by what is still missing; what is taken for something it is
+    not called is said to be."""
+    release, roles, rest, folder = found.release, dict[str, Path](), list[str](), Path(str(found.folder))
+    parts = [] if release is None else [str(file["name"]) for file in release.published]
+    wanted = {"published": parts[0]} if len(parts) == 1 else {}
+    if release is not None and release["beliefs"]["name"] is not None:
+        wanted["reference"] = str(release["beliefs"]["name"])
+    for name in names:
+        if name.endswith(".sig"):
+            (folder / name).rename(folder / f"{found.name}.sig")
+        elif "signers" in name:
+            roles["signer"] = folder / name
+        elif role := next((role for role, said in wanted.items() if _COPY.sub("", name) == said), ""):
+            roles[role] = folder / name
+        elif not name.endswith((".json", ".html")) and name not in parts:
+            rest.append(name)
+    for name in rest:
+        role = next((role for role in wanted if role not in roles and name.lower().endswith(FORMS)), "")
+        if role:
+            roles[role] = folder / name
+            notes.append(
+                f"{name} was taken for {'the published file' if role == 'published' else role} {wanted[role]!r}"
+            )
+        else:
+            notes.append(f"{name}: the certificate speaks of no such file, so it was not read")
+    if "published" in roles and _PLAIN.fullmatch(wanted["published"]):
+        roles["published"] = roles["published"].rename(folder / wanted["published"])
+    return roles
 
 
 def examine(
@@ -53,21 +140,18 @@ def examine(
     Parameters:
 
     - `source`: what `fugu.verify` takes; or files as they were handed over, {name: bytes}: the certificate, and perhaps
-      the published file and the reference, which are told apart by what the certificate says.
+      the published file and the reference, which are told apart by what the certificate says. A private part among
+      them is not read.
     - `published`, `reference`, `ledger`, `data`, `private`, `signer`, `twice`: as there.
 
     Returns a `Verdict` with one line for each check. Raises `CertificateError` or `UsageError` where there is no whole
     document to begin with."""
     if isinstance(source, Mapping):
-        with laid_out(source) as (folder, other, known):
-            more: dict[str, Any] = {
-                "ledger": ledger,
-                "data": data,
-                "private": private,
-                "signer": signer,
-                "twice": twice,
-            }
-            return examine(folder, published=published or other, reference=reference or known, **more)
+        with laid_out(source) as (document, roles, notes):
+            told = {"published": published, "reference": reference, "signer": signer}
+            roles |= {name: Path(path) for name, path in told.items() if path is not None}
+            verdict = examine(document, **roles, ledger=ledger, data=data, private=private, twice=twice)
+            return verdict.with_checks([("files", "not checked", note) for note in notes])
     found = find(source)
     opened = private_part(found, private)
     release = found.release

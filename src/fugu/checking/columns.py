@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from fugu.data.cells import Categories, meant, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import Field, is_gone
-from fugu.data.private import ENCODING, SPELLING, Cause, causes, other_dates, respelt, spellings, undecoded
+from fugu.data.private import ENCODING, SPELLING, Cause, causes, comma, other_dates, respelt, spellings, undecoded
 from fugu.data.schema import Schema
 from fugu.data.secrets import rule_of
-from fugu.visible import Json
+from fugu.visible import Json, several
 
 Floats = NDArray[np.float64]
 _SAMPLE: Final = 2_000
@@ -144,8 +144,11 @@ def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None)
             pooled = (share * mine.cells + usual_share * theirs.cells) / (mine.cells + theirs.cells)
             spread = math.sqrt(pooled * (1 - pooled) * (1 / mine.cells + 1 / theirs.cells))
         if share > usual_share + max(floor, _SIGMAS * spread):
-            beside = "" if theirs is None else f", {theirs.share(kind):.1%} of the reference's"
-            alarms.append(f"{share:.1%} of its cells are {words}{beside}")
+            beside = "" if theirs is None else f" ({theirs.share(kind):.1%} of the reference's)"
+            alarms.append(f"{getattr(mine, kind):,} of {several(mine.cells, 'cell')}{beside} {words}")
+    rule, lost = rule_of(name, known) or "", mine.missing + mine.unreadable + mine.unknown
+    if alarms and 2 * lost > mine.cells:
+        alarms.append(f"not useful, however little noise there is: most of it is no value of the table; {rule}")
     if (code := _code(mine, theirs)) is not None:
         said = f"missing code: {code[0]:g} stands in {code[1]:,} of the cells looked at, outside of the reference"
         behind.append(said)
@@ -161,16 +164,15 @@ def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None)
             behind.append(f"other values: its median is {middle[0]:.4g}, the reference's {middle[1]:.4g}")
     told = (mine.cells, mine.cells - mine.missing - mine.unreadable - mine.unknown)
     return ColumnCheck(
-        name, *told, mine.missing, mine.unreadable, mine.moved, mine.unknown, rule_of(name, known) or "", tuple(behind),
-        tuple(alarms),
+        name, *told, mine.missing, mine.unreadable, mine.moved, mine.unknown, rule, tuple(behind), tuple(alarms),
     )  # fmt: skip
 
 
 _KINDS = (
-    ("missing", "missing", _SOME),
-    ("unreadable", "not readable", _FEW),
-    ("moved", "beyond the bounds, and moved to them", _SOME),
-    ("unknown", "none of the known categories", _FEW),
+    ("missing", "are missing", _SOME),
+    ("unreadable", "could not be read", _FEW),
+    ("moved", "are beyond the bounds, and were moved to them", _SOME),
+    ("unknown", "are none of the known categories", _FEW),
 )
 
 
@@ -189,6 +191,9 @@ def _causes(known: Field, mine: Tally, decimal: str) -> Iterable[str]:
                     if any(c.name == cause.name for c in causes([(text, 1)], decimal))]  # fmt: skip
             such = f" such as {', '.join(map(repr, some[:_SHOWN]))}" if some else ""
             yield f"{cause.name}: {cause.cells:,} cells{such}; {cause.advice}"
+        return
+    if (mark := comma(known.values or (), decimal)) is not None:
+        yield f"{mark.name}: it is read as categories, which are the reference's; {mark.advice}"
         return
     if (dates := other_dates(mine.puzzling, known.values or ())) is not None:
         yield f"{dates.name}: {dates.cells:,} cells; {dates.advice}"

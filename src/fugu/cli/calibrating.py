@@ -182,7 +182,7 @@ def _methods(question: Question, more: Comparing, as_json: bool) -> None:
     if scenario.report.rows is not None or scenario.report.skipped:
         out.print(str(scenario.report), markup=False)
     if found.basis:
-        say(f"usable: {found.basis}")
+        say(f"how usable it is, {found.basis}")
     if within is not None:
         say(str(within))
         say("what else lowers it, before the counts are looked at: " + "; ".join(within.advice))

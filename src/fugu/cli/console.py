@@ -238,12 +238,14 @@ def _text(console: Console, cell: RenderableType, style: str = "") -> Text:
     return found
 
 
-def present(went: Forecast, as_json: bool) -> None:
-    """What became of it, for programs or for people."""
+def present(went: Forecast, as_json: bool, alarms: Iterable[str] = ()) -> None:
+    """What became of it, for programs or for people; after the verdict, which is on noise alone, what the owner saw."""
     if as_json:
         print_json(went.to_json())
     else:
         show(went.told)
+    for said in alarms:
+        err.print(f"[bold red]look at[/] {escape(said)} [dim](not for publication)[/]")
 
 
 def show(said: Iterable[blocks.Block]) -> None:

@@ -28,6 +28,7 @@ from fugu.visible import visible
 
 ASKED: Final = ("protect", "publish", "by", "unit", "epsilon", "private")
 """In this order; each a method of `Answers`."""
+USUAL_EPSILON: Final = "1"
 Given = dict[str, str]
 """What is answered; "" for none."""
 
@@ -143,7 +144,7 @@ def _usual(name: str, answers: Answers, found: Given) -> str:
         return statistics_of(answers.seen, secret)
     if name in ("protect", "unit"):
         return next(iter(suggested(answers.seen, found.get("publish"))[name]), "")
-    return "1" if name == "epsilon" else ""
+    return USUAL_EPSILON if name == "epsilon" else ""
 
 
 def _asked(name: str, usual: str, reads: Callable[[str], str]) -> str:

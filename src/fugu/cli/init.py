@@ -12,7 +12,7 @@ from typing import Any
 from fugu.auditing.beside import find
 from fugu.cli.asking import asks
 from fugu.cli.console import print_json, progress, say
-from fugu.cli.dialogue import ASKED, Answers, Given, answered, odds, table_asked
+from fugu.cli.dialogue import ASKED, USUAL_EPSILON, Answers, Given, answered, odds, table_asked
 from fugu.data.field import Field
 from fugu.data.moments import is_moment
 from fugu.data.schema import schema_text, value_text
@@ -27,6 +27,7 @@ from fugu.numbers.exact import read_number
 from fugu.queries.statistic import StatisticQuestion
 from fugu.question import LAW, RECORDS, Question, defaults, facts
 from fugu.releasing import options
+from fugu.releasing.complete import statistics_of
 from fugu.releasing.scenario_file import ScenarioFile, keys, scenario_text
 
 
@@ -90,8 +91,8 @@ _LISTED = 40
 def started(answers: Answers, given: Given, folder: Path) -> str:
     """The text of a file in that folder for a reference, with what is `given`, and a choice for the rest."""
     seen, why = answers.seen, dict[str, str]()
-    secret = answers.secret(given["protect"]) if "protect" in given else ()
-    published = given.get("publish")
+    secret = answers.secret(given["protect"]) if "protect" in given else tuple(suggested(seen)["protect"][:1])
+    published = given.get("publish") or statistics_of(seen, secret)
     usual = suggested(seen, published, secret)
 
     def choice(name: str, reason: str) -> dict[str, str]:
@@ -102,14 +103,19 @@ def started(answers: Answers, given: Given, folder: Path) -> str:
         text = given[name] if name in given else next(iter(usual[name]), "")
         return {name: text} if text else {}
 
-    if published is not None and published not in answers.cells.columns:
-        question = {"query": published} | ({"by": given["by"]} if given.get("by") else {})
+    if published in answers.cells.columns:
+        question = {"publish": published}
     else:
-        question = choice("publish", "it is the first column of numbers")
-        usual = suggested(seen, question.get("publish"), secret)
+        question = {"query": published} | ({"by": given["by"]} if given.get("by") else {})
+        if "publish" not in given:
+            column = value_text(next(iter(usual["publish"]), "COLUMN"))
+            why["query"] = (
+                f"Chosen to begin with: few numbers about many rows, with little noise. publish = {column} instead is "
+                "a column row by row: each row has noise of its own, and nothing else of the table can go out after it."
+            )
     values = seen[usual["protect"][0]].values if usual["protect"] else 0
     question |= choice("unit", "no value of it repeats in the reference")
-    epsilon = given.get("epsilon", "0.5")
+    epsilon = given.get("epsilon", USUAL_EPSILON)
     private = {"table": _beside(given["private"], folder)} if given.get("private") else {}
     chosen: dict[str, Said] = {
         "data": {"reference": _beside(answers.path, folder), **private}, "question": question,

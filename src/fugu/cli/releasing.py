@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 from fugu.checking.check import OWNER, Check
@@ -23,15 +23,16 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
 
     With `-o -` the published file goes to standard output as well, and what is said of it to stderr. The files lie in
     the working directory, under a name that the same command finds again: without them it could not be repeated."""
+    terminal = Terminal(delivery.as_json)
     if delivery.output != STREAM:
-        went = dispatched(question, books, delivery, Terminal(delivery.as_json))
+        went = dispatched(question, books, delivery, terminal)
         _recognised(went, question)
-        present(went, delivery.as_json)
+        present(went, delivery.as_json, terminal.alarms)
         return
     same = hashlib.sha256(repr((question, books.data, books.request)).encode()).hexdigest()[:12]
     named, as_json = replace(delivery, output=f"release-{same}.csv"), delivery.as_json
     with spoken_aside(not as_json and not delivery.dry_run):
-        went = dispatched(question, books, named, Terminal(as_json))
+        went = dispatched(question, books, named, terminal)
         if isinstance(went, Publication):
             _recognised(went, question)
             text, files = went.files.published.read_text("utf-8"), went.files
@@ -41,7 +42,7 @@ def release(question: Question, books: Booking, delivery: Delivery) -> None:
             )
             if as_json:
                 went = replace(went, summary={**went.summary, "csv": text})
-        present(went, as_json)
+        present(went, as_json, terminal.alarms)
     if isinstance(went, Publication) and not as_json:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -62,6 +63,8 @@ class Terminal:
     for programs (`as_json`); the owner looks at the table where stderr is a terminal."""
 
     as_json: bool
+    alarms: list[str] = field(default_factory=list)
+    """What the owner saw that makes the numbers no use, whatever is said of their noise."""
 
     def hear(self, block: Block) -> None:
         """Print it."""
@@ -76,6 +79,7 @@ class Terminal:
                 err.print(f"[bold yellow]note[/]: {escape(seen)}; {escape(OWNER)}")
             else:
                 show_check(seen)
+                self.alarms.extend(seen.alarms)
         return err.is_terminal
 
     def working(self, what: str) -> AbstractContextManager[None]:

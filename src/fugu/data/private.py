@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections import Counter
@@ -289,6 +290,18 @@ def why_text(values: Iterable[object], decimal: str = ".") -> str:
     if len(texts) > 1 and all(map(is_moment, texts)):
         return ': it holds dates; declare it in the schema (kind = "time" with an origin)'
     return ""
+
+
+def comma(values: Sequence[object], decimal: str = ".") -> Cause | None:
+    """Of a column whose texts are numbers with a decimal comma, most of those that are none otherwise: that cause.
+
+    >>> comma(["139,5", "140,1", "?"]).name, comma(["a", "b"]), comma(["1,234", "5,678"])
+    ('decimal comma', None, None)
+    """
+    if decimal == "," or "," not in "".join(map(str, values)):
+        return None
+    first = causes((x, 1) for x in values if isinstance(x, str) and math.isnan(number_of(x, decimal)))[:1]
+    return first[0] if first and first[0].name == DECIMAL_COMMA else None
 
 
 def other_dates(cells: Iterable[tuple[str, int]], declared: Iterable[str]) -> Cause | None:

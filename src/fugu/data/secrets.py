@@ -20,7 +20,7 @@ from fugu.data.moments import days_text
 from fugu.data.schema import Schema
 from fugu.errors import BadTable, MissingValues, TooManySecrets, UnknownName, UsageError
 from fugu.numbers.exact import Real
-from fugu.visible import Json
+from fugu.visible import Json, several
 
 REFUSE = "error"
 """What `missing` says by default: missing cells of the reference are an error."""
@@ -303,23 +303,25 @@ def _said(known: Field, rule: float | str) -> str:
 FEW: Final = 30
 """Rows of the reference for a secret below which its law is hardly known: with 30 the distribution function is off by
 up to 0.25 with probability .95 (Dvoretzky, Kiefer, Wolfowitz 1956; Massart 1990), and with 4 by up to 0.68."""
+_NAMED: Final = 5
 CUT: Final = 0.05
 """A share of the reference's cells beyond the bounds above which bounds change what is asked."""
 
 
 def few_rows(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """Of secrets with their numbers of rows in the reference: those of which it knows too little.
+    """Of secrets with their numbers of rows in the reference: those of which it knows too little, in one sentence.
 
     >>> few_rows({"ill": 4, "well": 400})
     ("the reference has 4 rows for 'ill': beliefs from fewer than 30 are hardly better than a guess; take a larger \
 reference, or say how sure it is (confidence)",)
     """
-    return tuple(
-        f"the reference has {rows} row{'' if rows == 1 else 's'} for {secret!r}: beliefs from fewer than {FEW} are "
-        "hardly better than a guess; take a larger reference, or say how sure it is (confidence)"
-        for secret, rows in counts.items()
-        if 0 < rows < FEW
+    few = [f"{several(rows, 'row')} for {secret!r}" for secret, rows in counts.items() if 0 < rows < FEW]
+    more = [] if len(few) <= _NAMED else [f"and as few for {len(few) - _NAMED:,} more"]
+    said = (
+        f"the reference has {', '.join([*few[:_NAMED], *more])}: beliefs from fewer than {FEW} are hardly better than "
+        "a guess; take a larger reference, or say how sure it is (confidence)"
     )
+    return (said,) if few else ()
 
 
 def cut_cells(reference: Table, schema: Schema, bounds: Mapping[str, tuple[Real, Real] | None]) -> tuple[str, ...]:

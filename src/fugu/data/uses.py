@@ -21,7 +21,7 @@ from fugu.data.column import Column
 from fugu.data.field import TRUTH, Field
 from fugu.data.frame import FrameLike, KindName, PublishedColumn, Table, TableLike, to_frame
 from fugu.data.moments import days_text
-from fugu.data.private import DECIMAL_COMMA, causes
+from fugu.data.private import comma
 from fugu.data.schema import Schema, all_dates
 from fugu.data.secrets import FEW, MAX_SECRETS, few_rows, too_many
 from fugu.errors import BadTable, ColumnNotFound
@@ -185,11 +185,10 @@ def presumed(cells: Table) -> Schema:
     >>> presumed(Schema({}).open({"x": ["1,5", "2,25"], "y": ["a", "b"]})).decimal
     ','
     """
-    texts = {cell for name in cells.columns for cell in islice(cells.raw(name).cells or (), _LOOKED)}
-    words = [(cell, 1) for cell in texts if isinstance(cell, str)]
-    pointed = any("." in text and not math.isnan(number_of(text)) for text, _ in words)
-    marked = any(cause.name == DECIMAL_COMMA for cause in causes(words)) and not pointed
-    return Schema({}, decimal="," if marked else ".")
+    columns = [list(islice(cells.raw(name).cells or (), _LOOKED)) for name in cells.columns]
+    texts = (cell for column in columns for cell in column if isinstance(cell, str))
+    pointed = any("." in text and not math.isnan(number_of(text)) for text in texts)
+    return Schema({}, decimal="," if any(map(comma, columns)) and not pointed else ".")
 
 
 def described(cells: Table, declared: Schema, columns: Iterable[str] | None = None) -> Description:
@@ -212,7 +211,7 @@ def described(cells: Table, declared: Schema, columns: Iterable[str] | None = No
         reading = reading.only(name for name in wanted if name not in unread)
     rows = [
         _unread(name, len(cells), unread[name]) if name in unread
-        else _seen(name, reading.fields[name], reading.column(name, cells.raw(name)))
+        else _seen(name, reading.fields[name], reading.column(name, cells.raw(name)), reading.decimal)
         for name in wanted
     ]  # fmt: skip
     return Description(tuple(rows), len(cells), reading)
@@ -263,7 +262,7 @@ def texts() -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads(resources.files("fugu.data").joinpath("uses.toml").read_text("utf-8"))
 
 
-def _seen(name: str, known: Field, column: Column) -> ColumnUses:
+def _seen(name: str, known: Field, column: Column, decimal: str) -> ColumnUses:
     """What one column of a reference is, and may be used for."""
     codes, distinct = column.codes(strict=False)
     counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
@@ -290,6 +289,8 @@ def _seen(name: str, known: Field, column: Column) -> ColumnUses:
         why["publish"] = ""
     if kind in ("numbers", "dates", "categories"):
         _counted(why, kind, values, facts, {_text(known, v): int(n) for v, n in zip(distinct, counts, strict=True)})
+    if not known.numeric and (mark := comma(distinct[:_LOOKED].tolist(), decimal)):
+        why["publish"] = why["query"] = f"if it is meant as text: its {mark.advice}"
     if not why["unit"] and missing:
         why["unit"] = texts()["counts"]["unnamed"]
     what = said["what"].format(**facts) + (f", {missing:,} missing" if missing and kind != "nothing" else "")

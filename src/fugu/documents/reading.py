@@ -120,8 +120,8 @@ def load_json(path: str | os.PathLike[str]) -> Any:
         raise
     except (ValueError, RecursionError, MemoryError) as error:
         raise CertificateError(
-            f"{source.name!r} is not a certificate (a whole JSON document, OUT.certificate.json)"
-            + ("; it may be cut off" if source.suffix == ".json" else ": give that of this file")
+            f"{source.name!r} is not a certificate (a whole JSON document); "
+            + ("it may be cut off" if source.suffix == ".json" else "give the OUT.certificate.json that lies beside it")
         ) from error
     check_plain(found)
     return found

@@ -133,8 +133,14 @@ class Axis:
             every = range(1, len(self.marks) + 1)
             return next(kept for n in every if fits(kept := self.marks[::n]))
         counts, of = (*range(most, 0, -1), *range(most + 1, 3 * most)), log_ticks if self.log else straight_ticks
-        found = [ticks for n in counts if len(ticks := of(self.low, self.high, n)) <= n + 1 and fits(ticks)]
-        return next((ticks for ticks in found if len(ticks) > 1), found[0] if found else ())  # one alone is no scale
+        alone: tuple[Tick, ...] = ()  # one alone is no scale
+        for n in counts:
+            ticks = of(self.low, self.high, n)
+            if len(ticks) <= n + 1 and fits(ticks):
+                if len(ticks) > 1:
+                    return ticks
+                alone = alone or ticks
+        return alone
 
 
 def straight_ticks(low: float, high: float, most: int) -> tuple[Tick, ...]:

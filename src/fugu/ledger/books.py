@@ -301,7 +301,7 @@ class Elsewhere:
 # beside them; ledgers of earlier versions have no such line, and then nothing is said of what is left.
 
 
-BEFORE = "for each entry, before translation with its prior"
+BEFORE = "for each entry, its prior left aside"
 HELD = "held against the budget"
 
 
@@ -354,9 +354,7 @@ class Account:
         lines = [("asked", asked), (inside, str(self.why) if self.spent is None else f"{promise(self.spent)}{way}")]
         if tied and self.spent is not None:
             unknown = "not known: the file does not hold the prior; open the ledger with it and ask spent()"
-            lines.append(
-                ("worth", unknown if self.worth is None else f"{promise(self.worth)} after translation with its prior")
-            )
+            lines.append(("worth", unknown if self.worth is None else f"{promise(self.worth)} with its prior"))
         lines += [("left", remainder(self.left, self.own.budget))] if self.left is not None else []
         lines += [("cap", f"{promise(cap)} against anybody")] if cap is not None else []
         if self.others:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from fugu.errors import DataKnown, UsageError, did_you_mean
+from fugu.guarantee.composition import promise
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.ledger.accountant import Terms, by_records
 from fugu.ledger.charge import LAW, Charge, canonical
@@ -201,8 +202,7 @@ def _require_new(view: LockedView, given: Opening, fresh: Keyed, anew: bool = Fa
             raise DataKnown(
                 f"this data is known to the ledger as {other!r}: {same}. A new name, another column or a part of the "
                 f"columns does not bring a fresh budget; open it with data={other!r}. If these are other people than "
-                f"those of {other!r}, say so: other_people=[{other!r}], --other-people on the command line; the "
-                "certificate says it too"
+                f"those of {other!r}, say so (other_people=...); the certificate says it too"
             )
         if other == name and same is None and known.marks and not anew:
             raise UsageError(
@@ -221,20 +221,22 @@ def _stated(terms: Terms) -> tuple[str, str | None, int | None]:
 def _both(what: str, known: Registered, terms: Terms) -> str:
     """What was registered and what is asked for now, in words."""
     if what == "budget":
-        return f": with {budget_from(json.loads(known.budget))!r}, and now {terms.budget!r} is asked for"
+        had = promise(budget_from(json.loads(known.budget)))
+        return f": with {had}, and now {promise(terms.budget)} is asked for"
     if what == "prior":
         had = "none" if known.prior is None else known.believed or "one that the file does not describe"
         now = believed(terms.prior) or "none"
         if had == now:
             return ", though it reads the same: another reference, schema or unit"
-        return f" (of a session: another reference, secret, schema or unit): with {had}, and now {now} is given"
+        return f" (another reference, secret, schema or unit): with {had}, and now {now}"
     return f": with {known.entries or 'none stated'}, and now {terms.entries or 'none'} is given"
 
 
 def _other(name: str, what: str, both: str = "") -> UsageError:
     return UsageError(
-        f"data set {name!r} was registered with another {what}{both}; a ledger's terms are fixed once something is "
-        "charged under them. Open it with those terms, or give new data a new name"
+        f"data set {name!r} was registered with {'other beliefs' if what == 'prior' else f'another {what}'}{both}; a "
+        "ledger's terms are fixed once something is charged under them. Open it with those terms, or give new data a "
+        "new name"
     )
 
 
@@ -266,7 +268,7 @@ _WORDS = {
     "JointTable": "a joint table",
     "MarkovChain": "a Markov chain",
     "Records": "independent records of a known law",
-    "TableBelief": "independent records, as a session believes",
+    "TableBelief": "independent records, as the reference has them",
 }
 _MOST = 200
 
@@ -282,4 +284,4 @@ def believed(prior: Any) -> str | None:
     name = type(prior).__name__
     if not type(prior).__module__.startswith("fugu."):
         return shortened(f"a prior of the class {name}", _MOST)
-    return shortened(f"{_WORDS.get(name, 'a prior')}: {prior!r}", _MOST)
+    return shortened(f"{_WORDS.get(name, 'a prior')} {repr(prior).removeprefix(name)}", _MOST)

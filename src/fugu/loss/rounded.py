@@ -169,9 +169,11 @@ def ball_cells(law: Components, lattice: Lattice, span: Span, rate: Fraction | N
         start = balls.of((lattice.origin + (span.first - Fraction(1, 2)) * lattice.grid - mean) / std)
         width = balls.of(lattice.grid / std)
         edges = [start + width * k for k in range(len(span) + 1)]
-        for k, (low, high) in enumerate(pairwise(edges)):
-            near, far = (-high, -low) if high < 0 else (low, high)  # from the tail that both ends lie in
-            mass[k] = mass[k] + w * (_upper_tail(near) - _upper_tail(far))
+        tails = [_upper_tail(-edge if edge < 0 else edge) for edge in edges]
+        for k, (low, high) in enumerate(pairwise(edges)):  # from the tail that both ends lie in
+            near, far = (tails[k + 1], tails[k]) if high < 0 else (tails[k], tails[k + 1])
+            across = low < 0 and not high < 0
+            mass[k] = mass[k] + w * ((_upper_tail(low) if across else near) - far)
         tilt = balls.of(std / lattice.grid) * r
         for side, z in ((0, -edges[0]), (1, edges[-1])):
             ends[side][0] += w * _upper_tail(z)

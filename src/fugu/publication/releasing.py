@@ -97,9 +97,10 @@ class ReleaseAccount:
         if known is None or known.known.prior is None:
             return
         raise BudgetRefused(
-            f"{self.data!r} was asked questions that are charged to each record; a law-based release does not compose "
-            "with them, whether it is a column, a model of dependent rows or a question on the law route. Further "
-            "statistics do (fugu release --query, on the records route), and models of independent rows"
+            f"{self.data!r} was asked statistics that are charged to each record, and what they promise together with "
+            "a column, a model of dependent rows or a statistic on the law route is not known, so none of these can "
+            "follow. Further statistics can (fugu release --query, on the records route), and models of independent "
+            "rows"
         )
 
     def entry(self) -> Json:

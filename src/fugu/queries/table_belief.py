@@ -321,7 +321,8 @@ class TableBelief(Belief):
 
     def __repr__(self) -> str:
         columns = several(len(self.table.columns), "column")
-        return f"TableBelief({columns}, secrets {', '.join(map(brief, self.secrets))})"
+        of = f" of {', '.join(self.spec.columns)}" if self.spec.columns else ""
+        return f"TableBelief({columns}, secrets {', '.join(map(brief, self.secrets))}{of})"
 
     @property
     def skipped(self) -> tuple[str, ...]:

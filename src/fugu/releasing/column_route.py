@@ -154,7 +154,7 @@ def described(
     certificate = mechanism.certificate
     yield from (_channel_told if mechanism.noise.tabled else _noise_told)(mechanism, publish)
     name = called(certificate.method, str(certificate.body["noise"]["kind"]) if "noise" in certificate.body else "")
-    yield Text(f"method: {certificate.method}, {name} ({{}})", formal=certificate.theorem)
+    yield Text(f"method: {certificate.method}, {name}; {{}}", formal=certificate.theorem)
     proved = certificate.proved
     yield Text(f"proved: epsilon {proved['epsilon']:.10g}, delta {proved['delta']:.3g}")
     yield Text(f"worst pair: {certificate.worst_pair}")

@@ -55,6 +55,11 @@ CLOSES_UNSEEN = (
     "this closes the table: what two such releases promise together is not known, and without a ledger nothing will "
     "refuse a second one: release nothing else of the same data, statistics included"
 )
+UNSEEN = (
+    "the verdict is on noise alone: how many cells of the table could be read stands in {}, under "
+    '"check", for its owner\'s eyes only; fugu check says it in words'
+)
+"""Said where nobody looked at the table, whatever was seen of it."""
 DRAWS = 500_000
 """Draws of an attack whose result stands on a page."""
 UNNAMED = "a table that is not named yet"
@@ -189,7 +194,8 @@ class Dispatch:
         self.tell(label_warnings(files.published, columns))
         written = {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
         wrote = Text(f"wrote {', '.join(map(str, files.all()))}")
-        return Publication({**written, **summary}, (*blocks, wrote), files=files)
+        unseen = () if going.check is None else (Text(UNSEEN.format(files.private.name)),)
+        return Publication({**written, **summary}, (*blocks, *unseen, wrote), files=files)
 
 
 def seen_by(listener: Listener, at: Callable[[], Check]) -> Json | None:

@@ -26,6 +26,7 @@ from fugu.laws import Discrete
 from fugu.laws.sets.confidence import Sampled
 from fugu.numbers.checks import is_list, is_real, is_texts
 from fugu.numbers.exact import as_fraction, is_whole, read_number
+from fugu.visible import several
 
 _MAX_BINS = 100_000
 _DROP = "drop"
@@ -121,8 +122,9 @@ class ColumnQuery:
         gone = np.isnan(numbers)
         if self.missing == REFUSE and gone.any():
             raise MissingValues(
-                f"column {self.publish!r} has {read.rows(gone)} missing values; say what they mean: missing='drop' "
-                "leaves them out (which rows is then public), missing=<a number or category> replaces them"
+                f"column {self.publish!r} has {several(read.rows(gone), 'missing value')}; say what it means: "
+                "missing='drop' leaves them out (which rows is then public), missing=<a number or category> replaces "
+                "them"
             )
         if not self.drops:
             numbers[gone] = self._replacement() if gone.any() else 0.0

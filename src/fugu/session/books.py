@@ -305,10 +305,12 @@ def exceeded(books: SessionBooks, spent: Fraction, asked: Fraction, after: Fract
     before, budget, there = Pure(plain(spent)), books.budget, pure_in(books.elsewhere())
     rest = left(before, budget)
     here = f"{float(spent - there):.6g} here and {float(there):.6g} elsewhere," if there else f"{float(spent):.6g}"
-    smaller = "" if there and not rest.epsilon else "Ask with a smaller epsilon, or repeat"
+    capped = books.worth().any_belief >= books.cap  # then no epsilon helps
+    smaller = "" if capped or (there and not rest.epsilon) else "Ask with a smaller epsilon, or repeat"
     return BudgetExceeded(
         f"the budget does not allow this: spent {here} of {float(budget.epsilon):g}, and with it {float(after):.6g}; "
-        f"left is {float(rest.epsilon):.6g}. {smaller or 'Repeat'} an earlier question, which costs nothing"
+        f"left is {float(rest.epsilon):.6g}{', but nothing of the cap' if capped else ''}. {smaller or 'Repeat'} an "
+        "earlier question, which costs nothing"
         f"{people_elsewhere(books)}",
         spent=before, asked=Pure(plain(asked)), left=rest, budget=budget,
     )  # fmt: skip

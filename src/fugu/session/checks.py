@@ -234,9 +234,9 @@ def usable_of_records(
         levers = tuple(_levers(certificate, questions, figures))
     spent, anybody = float(certificate.spent), float(certificate.any_belief)
     times = anybody / spent if questions and 0 < spent < math.inf and math.isfinite(anybody) else None
-    why = "" if figures else "no error is worked out for choices, variances and mechanisms from outside"
+    why = "no error is worked out for choices, variances and mechanisms from outside; an interval beside a number holds"
     return Usable(
-        figures, BASIS + (OVER_ALL if wider else ""), ordinary=times if figures else None, why=why
+        figures, BASIS + (OVER_ALL if wider else ""), ordinary=times if figures else None, why="" if figures else why
     ).with_levers(levers, ())
 
 

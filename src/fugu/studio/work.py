@@ -16,7 +16,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -130,16 +129,6 @@ def main_of(page: str) -> str:
     where it was made."""
     inside = page.partition("<main>")[2].rpartition("</main>")[0]
     return re.sub(r"(</?h)([123])\b", lambda found: f"{found[1]}{int(found[2]) + 1}", inside)
-
-
-def in_folder(files: dict[str, bytes]) -> tempfile.TemporaryDirectory[str]:
-    """A folder for this process alone, with these files in it."""
-    from fugu.files import write_bytes
-
-    folder = tempfile.TemporaryDirectory(prefix="fugu-studio-")
-    for name, content in files.items():
-        write_bytes(Path(folder.name) / name, content)
-    return folder
 
 
 if __name__ == "__main__":

@@ -238,7 +238,7 @@ def statistic(
     if moved:
         lines.append(("rounding and clipping", f"moves it by {short(moved)} on the reference, beside the noise"))
     if counts is not None:
-        text = f"{counts[0]} of them are expected, at most {short(counts[1])} each, spread {short(counts[2])}"
+        text = f"{several(counts[0], 'count')}, expected to be at most {short(counts[1])}, spread {short(counts[2])}"
         lines.append(("the counts themselves", text))
     return Figures(STATISTIC, numbers, grade, verdict, tuple(lines), half)
 
@@ -386,10 +386,10 @@ class Usable(Shown):
     def lines(self) -> Lines:
         """The verdict, every figure of a few groups or numbers as a label and a text, of many one line each, and what
         would help."""
-        listed, several = [("verdict", self.verdict)], len(self.figures) > 1
+        listed, named = [("verdict", self.verdict)], len(self.figures) > 1
         if len(self.figures) <= _FEW:
             listed += [
-                (f"{each.name}: {label}" if several and each.name and each.name != label else label, text)
+                (f"{each.name}: {label}" if named and each.name and each.name != label else label, text)
                 for each in self.figures
                 for label, text in each.lines
             ]
@@ -397,7 +397,8 @@ class Usable(Shown):
             listed += [(each.name or "all", each.verdict) for each in self.figures[:_SHOWN]]
             listed += [("", f"and {rest} more")] if (rest := len(self.figures) - _SHOWN) > 0 else []
         if self.ordinary is not None:
-            text = f"would have {short(self.ordinary)} times the average error, and use no beliefs"
+            times = "the same" if short(self.ordinary) == "1" else f"{short(self.ordinary)} times the"
+            text = f"would have {times} average error, and use no beliefs"
             listed.append(("ordinary differential privacy", text))
         listed += [("would help" if k == 0 else "", lever.told) for k, lever in enumerate(self.levers)]
         if self.untried:
@@ -438,7 +439,7 @@ class RowsFor:
     reference and counts as public.
 
     >>> print(RowsFor(None, 303))
-    for 303 rows, the reference's; give --rows (rows=) for a table with another number
+    for 303 rows, the reference's; where the table has another number, declare it as rows
     >>> RowsFor(1000, 303).number, str(RowsFor(1000, 303))
     (1000, 'for 1,000 rows, as declared')
     """
@@ -460,7 +461,7 @@ class RowsFor:
         """Refuse an opened table that has another number of rows than declared; both numbers are public."""
         if self.declared not in (None, rows):
             raise BadTable(
-                f"the table has {rows} rows, and {self.declared} were declared (--rows, rows=); the number of rows is "
+                f"the table has {rows} rows, and {self.declared} were declared (rows=...); the number of rows is "
                 "public, and what was worked out before is for exactly that many"
             )
 
@@ -468,5 +469,5 @@ class RowsFor:
         if self.own:
             return f"for {self.reference:,} rows, those of the table, which counts as public"
         if self.declared is None:
-            return f"for {self.number:,} rows, the reference's; give --rows (rows=) for a table with another number"
+            return f"for {self.number:,} rows, the reference's; where the table has another number, declare it as rows"
         return f"for {self.number:,} rows, as declared"

@@ -67,6 +67,8 @@ def _index() -> str:
         "what carries that name. Names of the papers are explained in the [glossary](glossary.md), slips in the",
         "[errata](errata.md), and `fugu reproduce` runs the experiments.", "",
         _table(("paper", "what it is", *VERDICTS, "errata"), rows),
+        *_wrapped(f"{sum(bool(each.typed) for each in results())} of {len(results())} are run by a command, which "
+                  "stands in their row. The rest are notation, definitions that others use, and steps of proofs."), "",
         "What the verdicts mean:", "",
         *(f"- **{verdict}**: {_MEANING[verdict]}." for verdict in VERDICTS), "",
     ))  # fmt: skip
@@ -83,20 +85,15 @@ def _paper(paper: Paper) -> str:
 
 
 def _row(result: Result) -> tuple[str, ...]:
-    typed = [text for text in (result.command, _reproduced(result)) if text]
     proof = f"[{result.proof.partition('.')[0]}](../proofs/{result.proof})" if result.proof else ""
     said = {
         entry.id: f"[{entry.id}](../{entry.link.removeprefix('docs/')}): {entry.grade}. {entry.assumes}"
         for entry in errata()
     }
     wrong = "<br>".join(said[name] for name in result.errata)
-    here = "<br>".join(f"`{text}`" for text in (*result.functions, *typed))
+    here = "<br>".join(f"`{text}`" for text in (*result.functions, *result.typed))
     tests = "<br>".join(f"`{name}`" for name in result.tests)
     return (f"**{result.label}** {result.name}", result.verdict, result.says, here, tests, proof, wrong)
-
-
-def _reproduced(result: Result) -> str:
-    return f"fugu reproduce {result.experiment}" if result.experiment else ""
 
 
 def _glossary() -> str:

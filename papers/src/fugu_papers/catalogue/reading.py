@@ -67,6 +67,17 @@ class Result:
         return next((name for name in (self.runs, by_label) if name in known), "")
 
     @property
+    def typed(self) -> tuple[str, ...]:
+        """What runs it: its command, its experiment; where there is neither, the counterexample of its erratum.
+
+        >>> find_one("003", "Table 4").typed, find_one("003", "Lemma 4.2").typed
+        (('fugu compare', 'fugu reproduce 003-table4'), ('fugu errata R-lemma-4.2',))
+        """
+        reproduced = f"fugu reproduce {self.experiment}" if self.experiment else ""
+        own = tuple(text for text in (self.command, reproduced) if text)
+        return own or tuple(f"fugu errata {name}" for name in self.errata[:1])
+
+    @property
     def proof_page(self) -> str:
         """The page of its proof, from the root of the repository; empty if there is none."""
         return "/".join((*_PROOFS, self.proof)) if self.proof else ""
