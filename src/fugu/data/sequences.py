@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-import marshal
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain, pairwise
-from typing import Any, Generic, TypeVar, final
+from itertools import pairwise
+from typing import Any, final
 
 import numpy as np
 
 from fugu.data.cells import OTHER, number_of, text_of
 from fugu.data.column import Column, Raw
+from fugu.data.counted import CountedSequences
 from fugu.data.field import Field
 from fugu.data.frame import Table, TableLike, require_decoded
 from fugu.data.layout import (
-    REFUSE,
     SECRET,
     EntryPlan,
     Layout,
     interval_plan,
     long_plan,
-    repeated_time,
     secret_times,
 )
-from fugu.data.moments import in_order, no_time, span_words, times_of
+from fugu.data.moments import span_words, times_of
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
-from fugu.data.spark import SparkColumns, asked, is_spark
+from fugu.data.spark import is_spark
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, NotProvable, UsageError
 
 # A reference is public: `sequence_schema` takes from it what the cells of the state column mean, and `read_sequences`
@@ -41,8 +38,6 @@ from fugu.errors import BadTable, ColumnNotFound, MissingValues, NotProvable, Us
 # `Layout` says.
 
 Sequences = dict[Hashable, list[Any]]
-T = TypeVar("T")
-U = TypeVar("U")
 
 
 @final
@@ -127,9 +122,11 @@ def read_sequences(
     if not is_spark(table):
         return read_timed(table, by, order, state, schema).sequences
     known = sequence_schema(table, by, order, state, schema)
+    from fugu.data.spark_sequences import sequences_there
+
     found = sequences_there(table, by, order, state, known, own=False)
     if None in found.entries:
-        raise _missing(state)
+        raise missing_cells(state)
     _require_states(found.entries, state, known)
     return found
 
@@ -147,13 +144,14 @@ def read_timed(table: TableLike, by: str | None, order: str | None, state: str, 
         _exact(by, public.raw(by))
     for name in (*names, *states):
         if found.exact(name).missing.any() and (name in names or known.fields[state].missing is None):
-            raise _missing(name)
+            raise missing_cells(name)
     images = flat([entries_of(known.fields[state], found.exact(name), layout) for name in states])
     _require_states(set(images), state, known)
     return _timed(found, by, order, images, known, state)
 
 
-def _missing(name: str) -> MissingValues:
+def missing_cells(name: str) -> MissingValues:
+    """The refusal of missing cells in a reference."""
     return MissingValues(
         f"column {name!r} has missing cells; remove these rows, or fill the cells in (a state of its own, such as "
         "'unknown', for a missing state)"
@@ -188,6 +186,8 @@ def open_sequences(
     {'v': [None, 2, 1]}
     """
     if is_spark(table):
+        from fugu.data.spark_sequences import sequences_there
+
         return sequences_there(table, by, order, state, schema, own=True)
     return open_timed(table, by, order, state, schema).sequences
 
@@ -211,11 +211,11 @@ def open_timed(table: TableLike, by: str | None, order: str | None, state: str, 
         _exact(by, private.whole.raw(by))
     for name in names:
         private.public(name)
-    found = flat([_own_entries(private, name, known, layout) for name in states])
+    found = flat([own_entries(private, name, known, layout) for name in states])
     return _timed(private.table, by, order, found, schema, state, private)
 
 
-def _own_entries(private: Private, name: str, known: Field, layout: Layout) -> list[Any]:
+def own_entries(private: Private, name: str, known: Field, layout: Layout) -> list[Any]:
     """The states of a private column, which are a function of each cell alone: see `open_sequences`."""
     entries = entries_of(known, private.table.exact(name), layout)
     if known.numeric or known.outside is not None:
@@ -269,7 +269,8 @@ def _told(cell: Any) -> str:
     return f"n{float(cell).hex()}" if abs(cell) <= EXACT else f"n{cell}"
 
 
-def _strange(by: str) -> BadTable:
+def strange_users(by: str) -> BadTable:
+    """The refusal of users that are not told apart."""
     return BadTable(f"column {by!r} holds users that are neither text nor number, or that do not decode")
 
 
@@ -298,7 +299,7 @@ def _timed(
         codes, found = table.exact(by).codes(ordered=False)
         names = found.tolist()
         if any(user == OTHER or "\ufffd" in user for user in names):
-            raise _strange(by)
+            raise strange_users(by)
     users = codes, names
     if layout.wide:  # cell i * columns + j is that of row i and the j-th column
         if len(names) < rows:
@@ -318,174 +319,6 @@ def _timed(
     else:
         plan = long_plan(users, by, None if order is None else table.exact(order), layout, schema.decimal)
     return Timed(plan.filled(images, state_between(schema.fields[state], layout, state)), plan, schema, opened)
-
-
-# Sequences in Spark stay there: every row becomes its user, its time and its entry where it is, by the functions that
-# read the rows of a file, and Spark counts entries, and pairs of neighbours in order of time, within users. What comes
-# here are different entries and pairs with their numbers.
-
-_GONE, _UNTIMED, _ODD, _WIDE, _NO_NUMBER, _NO_MOMENT, _ZONED = (1 << k for k in range(7))
-"""Flags of a row: no user, no time; a user who is no text or does not decode, or is beyond the doubles; a time that is
-no number, no moment, or a moment with a zone."""
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class CountedSequences(Generic[T]):
-    """What adds up over sequences, wherever they are: how many there are, how long the longest is, and, counted when
-    asked for, how often each entry occurs, begins a sequence, and follows another one."""
-
-    number: int
-    longest: int
-    size: int
-    """How many entries all have together."""
-    _entries: Callable[[], Counter[T]]
-    _steps: Callable[[], Counter[tuple[T | None, T, bool]]]
-
-    @cached_property
-    def entries(self) -> Counter[T]:
-        """How often each entry occurs."""
-        return self._entries()
-
-    @cached_property
-    def _all(self) -> Counter[tuple[T | None, T, bool]]:
-        return self._steps()
-
-    @property
-    def steps(self) -> Counter[tuple[T, T]]:
-        """How often each entry is followed by each."""
-        return Counter({(a, b): n for (a, b, first), n in self._all.items() if not first})  # type: ignore[misc]
-
-    @property
-    def first(self) -> Counter[T]:
-        """How many sequences begin with each entry."""
-        return Counter({b: n for (_, b, first), n in self._all.items() if first})
-
-    @staticmethod
-    def of(sequences: Iterable[Iterable[T]]) -> CountedSequences[T]:
-        """Of sequences that are here."""
-        here = [tuple(entries) for entries in sequences]
-
-        def steps() -> Counter[tuple[T | None, T, bool]]:
-            each = ((a, b, False) for entries in here for a, b in pairwise(entries))
-            return Counter(chain(each, ((None, entries[0], True) for entries in here if entries)))
-
-        sizes = [len(entries) for entries in here]
-        each = len(here), max(sizes, default=0), sum(sizes)
-        return CountedSequences(*each, lambda: Counter(chain.from_iterable(here)), steps)
-
-    def mapped(self, read: Callable[[list[T]], list[U]]) -> CountedSequences[U]:
-        """The same of what `read` makes of each entry by itself."""
-
-        def entries() -> Counter[U]:
-            found, images = Counter[U](), read([*self.entries])
-            for image, n in zip(images, self.entries.values(), strict=True):
-                found[image] += n
-            return found
-
-        def steps() -> Counter[tuple[U | None, U, bool]]:
-            found, known = Counter[tuple[U | None, U, bool]](), [*self.entries]
-            images = dict(zip(known, read(known), strict=True))
-            for (a, b, first), n in self._all.items():
-                found[None if first else images[a], images[b], first] += n  # type: ignore[index]
-            return found
-
-        return CountedSequences(self.number, self.longest, self.size, entries, steps)
-
-    def __len__(self) -> int:
-        return self.number
-
-    def __repr__(self) -> str:
-        return f"CountedSequences({self.number} sequences, the longest of {self.longest} entries)"
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class ReadRows:
-    """What an executor makes of rows: their users, times and entries, and what is wrong with the former two."""
-
-    by: str | None
-    order: str
-    state: str
-    schema: Schema
-    own: bool
-
-    def __call__(self, columns: list[Any]) -> tuple[list[Any], ...]:
-        names = tuple(name for name in (self.by, self.order, self.state) if name is not None)
-        opened, known, layout = Table(dict(zip(names, columns, strict=True))), self.schema, self.schema.sequence
-        private = Private(known, names, opened)
-        field, time = known.fields[self.state], private.table.exact(self.order)
-        if self.own:
-            entries = _own_entries(private, self.state, field, layout)
-        else:
-            entries = entries_of(field, private.table.exact(self.state), layout)
-        flags = np.where(time.missing, _UNTIMED, 0)
-        users: list[bytes | None] = [b""] * len(time)
-        if self.by is not None:
-            user, raw = private.table.exact(self.by), opened.raw(self.by)
-            users = [text_of(cell).encode("utf-8", "surrogatepass") for cell in user.values.tolist()]
-            odd = [text == OTHER or "\ufffd" in str(text) for text in user.values.tolist()]
-            flags |= np.where(user.missing, _GONE, np.where(odd, _ODD, 0))
-            if raw.array is not None and raw.array.dtype == np.float64:
-                flags |= np.where(np.abs(np.where(np.asarray(raw.masked), 0, raw.array)) > EXACT, _WIDE, 0)
-        read = {text: in_order(str(text), known.decimal) for text in {*time.values.tolist()}}
-        numbers, moments, zoned = zip(*(read[text] for text in time.values.tolist()), strict=True)
-        for found, flag in ((numbers, _NO_NUMBER), (moments, _NO_MOMENT)):
-            flags |= np.array([0 if key else flag for key in found])
-        flags |= np.where(zoned, _ZONED, 0)
-        return users, [*numbers], [*moments], [marshal.dumps(entry, 2) for entry in entries], flags.tolist()
-
-
-def sequences_there(
-    table: TableLike, by: str | None, order: str | None, state: str, schema: Schema, own: bool
-) -> CountedSequences[Any]:
-    """The sequences of a Spark frame; `own`: of a private one, read as `open_sequences` says."""
-    from pyspark.sql import Window, functions
-
-    layout = schema.sequence
-    if layout.wide or layout.end is not None or layout.step is not None or layout.repeats != REFUSE or order is None:
-        raise UsageError(
-            "of a Spark frame, sequences have one row for each entry and user, and a column of times that tells their "
-            "order: make such rows in the frame, where it is wide, holds intervals or times to be rounded, repeats "
-            "times, or has no time"
-        )
-    names = tuple(name for name in (by, order, state) if name is not None)
-    rows = SparkColumns(table).entries(names, ReadRows(by, order, state, schema, own))
-    count, said = functions.count(functions.lit(1)), rows.flags
-    told = asked(rows.agg(count, functions.bit_or(said), functions.bit_and(said)).first)
-    if not told[0]:
-        raise BadTable("the table has no rows; sequences need at least one")
-    some, every = told[1], told[2]
-    for name, gone in ((by, _GONE), (order, _UNTIMED)):
-        if some & gone:
-            if own:
-                raise BadTable(f"column {name!r} is declared public and has missing cells in the table; fill them in")
-            raise _missing(str(name))
-    if by is not None and some & _WIDE:
-        Column(by, np.array([2.0 * EXACT]), np.array([False])).require_exact()  # which refuses it
-    if some & _ODD:
-        raise _strange(str(by))
-    if some & _NO_NUMBER and (some & _NO_MOMENT or (some ^ every) & _ZONED):
-        raise no_time(order)
-    time = rows.moment if some & _NO_NUMBER else rows.number
-    each = rows.groupBy("user", time.alias("time")).agg(count.alias("n"))
-    users = each.groupBy("user").agg(functions.sum("n").alias("n"), functions.max("n").alias("at once"))
-    number, longest, most = asked(users.agg(count, functions.max("n"), functions.max("at once")).first)
-    if most > 1:
-        raise repeated_time(by, order)
-
-    def entries() -> Counter[Any]:
-        found = asked(rows.groupBy("entry").agg(count.alias("n")).collect)
-        return Counter({marshal.loads(bytes(row["entry"])): row["n"] for row in found})
-
-    def steps() -> Counter[Any]:
-        before = functions.lag("entry").over(Window.partitionBy("user").orderBy(time))
-        found = asked(rows.select("entry", before.alias("before")).groupBy("before", "entry").agg(count).collect)
-        loads = [(None if a is None else marshal.loads(bytes(a)), marshal.loads(bytes(b)), a is None, n) for a, b, n in
-                 found]  # fmt: skip
-        return Counter({(a, b, first): n for a, b, first, n in loads})
-
-    return CountedSequences(int(number), int(longest), int(told[0]), entries, steps)
 
 
 # What each cell of a state column becomes as an entry: a function of that cell and of the schema alone.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.counted import CountedSequences
 from fugu.data.frame import framed
-from fugu.data.sequences import CountedSequences
 from fugu.errors import BadTable, MissingValues, UsageError
 from fugu.numbers.checks import is_number
 from fugu.numbers.exact import Real, as_fraction

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, Categories, is_missing, number_of, text_of
+from fugu.data.counted import CountedSequences
 from fugu.data.field import Field
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
-from fugu.data.sequences import CountedSequences
 from fugu.errors import BadTable, UsageError
 from fugu.numbers.checks import is_row, plain
 from fugu.numbers.exact import Real, as_fraction, read_number

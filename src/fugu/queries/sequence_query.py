@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.data.sequences import CountedSequences
+from fugu.data.counted import CountedSequences
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.fixed import Fixed

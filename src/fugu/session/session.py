@@ -407,8 +407,7 @@ class Session(Kinds, Shown):
     def _open(self, questions: Sequence[StatisticQuestion]) -> Private:
         """The table, for questions that are about to be answered, and its books; what is wrong with the table is said
         before the ledger is asked, and both before anything is charged."""
-        seen = self._look()
-        private, belief = seen.private, seen.belief
+        private, belief = (seen := self._look()).private, seen.belief
         for question in questions:
             for name in question.columns:
                 if name not in private.columns:
