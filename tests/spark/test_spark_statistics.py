@@ -351,15 +351,6 @@ def test_a_group_with_missing_cells_is_refused_without_a_cell(spark):
         fugu.answer(spark.createDataFrame(table), "mean(n)", "s", fugu.Pure(1), EARLIER, by="w")
 
 
-def test_sequences_of_a_frame_are_those_of_the_table(spark):
-    day = pa.array([k // 30 for k in range(300)])
-    table = TODAY.append_column("day", day).append_column("who", pa.array([str(k % 30) for k in range(300)]))
-    table = table.filter(pa.compute.is_valid(table.column("w")))
-    known = fugu.sequences.sequence_schema(table, "who", "day", "w")
-    found = fugu.sequences.open_sequences(spark.createDataFrame(table).repartition(3), "who", "day", "w", known)
-    assert found == fugu.sequences.open_sequences(table, "who", "day", "w", known) and len(found) == 30
-
-
 LOST = (
     ONE_LOST
     + """
