@@ -118,22 +118,20 @@ def open_table(
         raise BadTable("the table has no rows")
     if rows is not None:
         rows.require(len(private))
-    if not apart:
-        require_persons(private, unit)
-    return private
+    who = None if apart else require_persons(private, unit)
+    return private if who is None else private.named(who)
 
 
-def require_persons(private: Private, unit: str | None) -> None:
-    """Refuse an open table in which the column that names the person is missing or repeats, wherever the table is."""
-    if unit is None:
-        return
+def require_persons(private: Private, unit: str | None) -> tuple[str, ...] | None:
+    """Refuse an open table in which the column that names the person is missing or repeats, wherever the table is. Who
+    is in it, where its rows are here."""
     source = private.whole.source
-    if private.apart is None or not isinstance(source, SparkColumns):
-        require_one_row_each(private.table, unit)
-        return
+    if unit is None or private.apart is None or not isinstance(source, SparkColumns):
+        return require_one_row_each(private.table, unit)
     text = private.schema.fields[unit].kind == IDENTIFIER
     if not source.different(unit, PersonNames(unit, private.schema), ITSELF if text else "", private.schema.absent):
         raise repeated(unit)
+    return None
 
 
 @final

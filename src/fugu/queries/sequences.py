@@ -30,7 +30,7 @@ import sys
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import product
 from typing import Any, final
 
 import numpy as np
@@ -49,7 +49,7 @@ from fugu.queries.choices import (
     exact_number,
     positive,
 )
-from fugu.queries.entries import Codes, Figures, Numbers, States, numbers_from, states_from
+from fugu.queries.entries import Numbers, Read, States, numbers_from, states_from, tallied
 from fugu.queries.entry_noise import PAIR, Shift
 from fugu.queries.sequence_query import Drawn, LatticeMechanism, SequenceMechanism, SequenceQuery, Several
 
@@ -74,15 +74,15 @@ class Count(SequenceQuery):
     domain: States
     sensitivity = Fraction(1)
     moves = Shift.line(1)
+    adds = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         state = self.domain.names[self.domain.code(self.state)]
         vars(self).update(state=state, name=f"count({state})")
 
-    def evaluate(self, data: Codes) -> int:
-        code = self.domain.code(self.state)
-        return sum(user.count(code) for user in data)
+    def evaluate(self, data: Read[int]) -> int:
+        return tallied(data).entries[self.domain.code(self.state)]
 
 
 @final
@@ -101,8 +101,9 @@ class Histogram(SequenceQuery):
     name = "histogram"
     sensitivity = Fraction(2)
     moves = PAIR
+    adds = True
 
-    def evaluate(self, data: Codes) -> NDArray[np.int64]:
+    def evaluate(self, data: Read[int]) -> NDArray[np.int64]:
         return self.domain.counts(data)
 
     @property
@@ -126,6 +127,7 @@ class Transitions(SequenceQuery):
     domain: States
     longest: int | None = None
     name = "transitions"
+    adds = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,18 +138,18 @@ class Transitions(SequenceQuery):
         said = {} if self.longest is None else {"longest sequence": self.longest}
         vars(self).update(sensitivity=facts[0], moves=facts[1], details=said)
 
-    def _read(self, sequences: object) -> Codes:
+    def _read(self, sequences: object) -> Read[int]:
         data = self.domain.read(sequences)
-        if self.longest is not None and max(map(len, data)) > self.longest:
+        most = tallied(data).longest
+        if self.longest is not None and most > self.longest:
             raise BadTable(f"a sequence has more than {self.longest} entries, the declared longest")
-        if max(map(len, data)) < 2:
+        if most < 2:
             raise BadTable("no sequence has two entries, so there is no transition to count")
         return data
 
-    def evaluate(self, data: Codes) -> NDArray[np.int64]:
-        m = len(self.domain)
-        steps = [a * m + b for user in data for a, b in pairwise(user)]
-        return np.bincount(steps, minlength=m * m).astype(np.int64).reshape(m, m)
+    def evaluate(self, data: Read[int]) -> NDArray[np.int64]:
+        found, m = tallied(data).steps, range(len(self.domain))
+        return np.array([[found[a, b] for b in m] for a in m], dtype=np.int64)
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -179,6 +181,7 @@ class Sum(SequenceQuery):
     step: Real | None = None
     name = "sum"
     reads = (Numbers,)
+    adds = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -193,14 +196,14 @@ class Sum(SequenceQuery):
         said = {**of, "rounded to multiples of": str(step)}
         vars(self).update(step=step, sensitivity=width, moves=Shift.line(int(width / step)), details=said)
 
-    def evaluate(self, data: Figures) -> Fraction:
-        return self.total(data) / Fraction(self.over(sum(map(len, data))))
+    def evaluate(self, data: Read[Fraction]) -> Fraction:
+        return self.total(data) / Fraction(self.over(tallied(data).size))
 
-    def total(self, data: Figures) -> Fraction:
+    def total(self, data: Read[Fraction]) -> Fraction:
         """The exact sum; private."""
-        return sum((sum(user, Fraction(0)) for user in data), Fraction(0))
+        return sum((figure * n for figure, n in tallied(data).entries.items()), Fraction(0))
 
-    def counted(self, data: Figures) -> NDArray[Any]:
+    def counted(self, data: Read[Fraction]) -> NDArray[Any]:
         return np.array([rounded(self.total(data), self.grid)], dtype=object)
 
     def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:

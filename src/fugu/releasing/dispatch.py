@@ -24,7 +24,7 @@ from fugu.documents.release import ReleaseDocument, is_name
 from fugu.documents.sentences import ON_THE_TERMINAL
 from fugu.documents.sign_off import SignOff, declared
 from fugu.errors import CertificateError, FuguError, UnknownName, UsageError
-from fugu.files import check_apart, check_folder, file_name, parts_of, plain_name
+from fugu.files import check_apart, check_folder, file_name, parts_of, plain_name, require_place
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger.books import standing
@@ -335,6 +335,7 @@ def account_of(
 def targets(what: str, output: str, suffix: str, over: bool, *read: str | None, column: bool = False) -> Files:
     """The files of a release; the folder must exist, and nothing that is read is ever overwritten. A `column` may go
     out as Parquet too, or as a folder of parts; a folder is only replaced if it is a release, as it went out."""
+    require_place(output)
     parts = read[0] is not None and Path(read[0]).is_dir() and not Path(output).suffix  # a folder of a folder
     folder = column and (parts or output.endswith("/") or Path(output).is_dir())
     if column:

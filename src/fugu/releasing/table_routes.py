@@ -86,7 +86,7 @@ def release_records(dispatch: Dispatch) -> Forecast:
     answers = session.ask_all(*told, allow_no_noise=silent)
     rehearsed = session.rehearse(*told, allow_no_noise=silent)  # answered: under which request, and with which noise
     payer, certificate = paid(rehearsed.request), session.certificate
-    remarks, usable = implausible(session, answers), rehearsed.usable
+    remarks, usable = implausible(session, answers), session.usable_of(rehearsed)
     cells = [(str(a.question), c.group, c.cell, c.value, c.low, c.high) for a in answers for c in a.cells]
     shown = dict(zip(COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
     summary = {
