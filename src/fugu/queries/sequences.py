@@ -238,11 +238,12 @@ class Entries(Sum):
     """
 
     name = "entries"
+    adds = False
 
-    def evaluate(self, data: Figures) -> Any:
+    def evaluate(self, data: Any) -> Any:
         return [entry for user in data for entry in user]
 
-    def counted(self, data: Figures) -> NDArray[Any]:
+    def counted(self, data: Any) -> NDArray[Any]:
         return np.array([rounded(entry, self.grid) for entry in self.evaluate(data)], dtype=object)
 
     def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:
