@@ -155,3 +155,11 @@ def test_no_escape_of_a_file_reaches_the_screen(tmp_path, capsys):
     main([str(file)])
     printed = capsys.readouterr()
     assert "\x1b" not in printed.out + printed.err and "\\x1b[2J" in printed.out
+
+
+def test_a_trained_model_is_not_called_edited(tmp_path, capsys):
+    """Rejects: "edited after sealing" said of a file that was never sealed."""
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps({"model": "Logistic", "coefficients": [1.0], "intercept": 0.0, "certificate": "ab"}))
+    assert main([str(file)]) == 4
+    assert "MODEL.certificate.json" in (said := capsys.readouterr().err) and "edited" not in said

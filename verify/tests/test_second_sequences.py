@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 import fugu
 from fugu.priors.chain import MarkovChain
 from fugu_verify import prove_again, sequences
+from fugu_verify.command import _line
 from hunting import search
 
 OLD = Path(__file__).resolve().parents[2] / "tests" / "mechanism" / "old"
@@ -83,7 +85,9 @@ def test_outcomes_of_sequences():
     assert prove_again(document(chain, 0.9, 1, "stationary")).outcome == "not checked"
     assert prove_again(document(chain, 0.1, 1, "any")).why.startswith("not checked, because it is for every start")
     long = MarkovChain(np.full((8, 8), 1 / 8), 1000, "stationary")
-    assert "at most" in prove_again(document(long, 0.1, 1, "stationary")).why
+    far = prove_again(document(long, 0.1, 1, "stationary"))
+    assert "at most" in far.why and "fugu verify" in far.why  # rejects: "not checked: not checked", and no way on
+    assert _line("", far).count("not checked") == 1 and _line("", replace(far, why="x")).startswith("not checked: x")
 
 
 @pytest.mark.parametrize("name", ["sequence", "sequence-mean", "sequence-stationary", "sequence-ledger"])

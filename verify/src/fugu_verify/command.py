@@ -18,6 +18,8 @@ from fugu_verify.result import BadCertificate, Bounds, Number, Second
 
 _MOST_BYTES = 16 * 1024**2
 _HOLDS, _WRONG_USE, _NOT_PROVED = 0, 2, 4
+_MODEL = {"model", "coefficients", "certificate"}
+"""What the file of a trained model has, and no certificate."""
 _DIGITS, _SHOWN_DIGITS = 15, 6
 
 
@@ -49,6 +51,10 @@ def certificates(content: object) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The certificate, or those of a release document by group; BadCertificate if the digest of one does not match."""
     if not isinstance(content, Mapping):
         raise BadCertificate("a certificate is a JSON object")
+    if "digest" not in content and _MODEL <= content.keys():
+        raise BadCertificate(
+            "this is a trained model, which promises nothing itself; give its certificate, MODEL.certificate.json"
+        )
     if _digest({name: part for name, part in content.items() if name != "digest"}) != content.get("digest"):
         raise BadCertificate(
             "the content does not match its digest: it was edited after sealing, or is not a certificate"
@@ -127,7 +133,8 @@ def _refused(as_json: bool, why: str, code: int) -> int:
 
 def _line(group: str, second: Second) -> str:
     """One certificate in words."""
-    said = [f"group {group}: " * bool(group) + f"{second.outcome}: {second.why}"]
+    outcome = "" if second.why.startswith(second.outcome) else f"{second.outcome}: "
+    said = [f"group {group}: " * bool(group) + outcome + second.why]
     if second.epsilon is not None:
         said.append(f"  loss between {_between(second.epsilon)}, worst for {second.worst_pair}")
     if second.delta is not None:
