@@ -184,7 +184,7 @@ def test_what_follows_is_of_the_worst_pair():
 def test_blocks_and_runs(folder):
     found = json.loads(run("--parallel", "0.5,1:1e-6", "--nfc", "nfc.toml", "--json"))
     values = {row["what"]: row["value"] for row in found["measured"]}
-    assert found["passes"] and values["epsilon of 2 blocks together"] == 1
+    assert found["passes"] and values["epsilon of 2 blocks of different people, no person in two"] == 1
     assert values["epsilon of a run, in the long run"] == pytest.approx(math.log(3))
     assert values["epsilon of 10 runs of each"] == pytest.approx(10 * math.log(3))
     (folder / "nfc.toml").write_text(NFC.replace('["1/4", "3/4"]]', '["0", "1"]]'))

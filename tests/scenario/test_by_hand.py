@@ -257,10 +257,12 @@ def test_given_values_are_released_and_checked_from_outside(tmp_path, monkeypatc
     place = file_of(tmp_path, laws, RELEASED)
     with pytest.raises(UsageError, match="how many rows TABLE has"):
         run("release", "t.csv", "--scenario", place, "--no-ledger", "-o", "out.csv")
-    with pytest.raises(UsageError, match=r"--laws '\{\"well\".* --publish score --rows N --epsilon 1"):
+    with pytest.raises(UsageError, match=r"--scenario laws.toml --publish score --rows N --epsilon 1"):
         run("release", "t.csv", "--scenario", place, "--no-ledger", "-o", "out.csv")
-    with pytest.raises(UsageError, match=r"2 more things: how many rows .* which column holds the values"):
+    three = r"by hand needs 3 more .* how many rows .* which column holds .*\[schema.columns.COLUMN\].* --scenario laws.toml"
+    with pytest.raises(UsageError, match=three) as refusal:
         run("release", "t.csv", "--laws", '{"a": {}}', "--epsilon", 1, "-o", "out.csv")
+    assert "fugu init" not in str(refusal.value)  # which writes no laws
     given = ("release", "t.csv", "--scenario", place, "--rows", 3)
     assert "no private table was read" in run(*given, "--dry-run", "--no-ledger")
     out = run(*given, "--ledger", "l.db", "-o", "out.csv")

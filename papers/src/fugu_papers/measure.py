@@ -150,9 +150,10 @@ def within(mechanism: Any, distance: Real) -> Measured:
 
 
 def blocks(listed: list[Guarantee]) -> Measured:
-    """Parallel composition: the guarantee of publishing every block."""
+    """Parallel composition: the guarantee of publishing every block, with no person in two."""
     found = parallel(*listed)
-    return Measured(promise(found), f"epsilon of {len(listed)} blocks together", float(found.epsilon), _PARALLEL)
+    what = f"epsilon of {len(listed)} blocks of different people, no person in two"
+    return Measured(promise(found), what, float(found.epsilon), _PARALLEL)
 
 
 def condition(told: Mapping[str, Any]) -> tuple[bool, list[Measured]]:

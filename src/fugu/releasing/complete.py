@@ -20,7 +20,10 @@ def require_complete(question: Question, delivery: Delivery, python: bool = Fals
     said = missing[0][1]
     if len(missing) > 1:
         listed = ", ".join(short for short, _ in missing)
-        said = f"a release needs {len(missing)} more things: {listed}. fugu init asks for them and writes a file"
+        of, writes = " of laws by hand", ""  # fugu init fits beliefs, and writes no laws
+        if question.laws is None:
+            of, writes = "", ". fugu init asks for them and writes a file"
+        said = f"a release{of} needs {len(missing)} more things: {listed}{writes}"
     raise UsageError(f"{said}. For example: {(_called if python else _typed)(*_example(question, delivery))}")
 
 
@@ -67,6 +70,10 @@ def _missing(question: Question, delivery: Delivery) -> Iterator[tuple[str, str]
             "what to publish (--query 'count, mean(COLUMN)', or --publish COLUMN)",
             ("say what to publish: --publish COLUMN, or --query 'mean(COLUMN)'; one of the two"),
         )
+    if question.laws is not None and question.schema is None:
+        column = question.publish or "COLUMN"
+        short = f"how that column is read ([schema.columns.{column}] of the scenario file, or --schema FILE)"
+        yield short, f"nothing says how column {column!r} is read: declare it, {short.partition('(')[2][:-1]}"
     if not question.epsilon:
         yield (
             "how much may be learnt (--epsilon 1: odds change by a factor of 2.72 at most)",
@@ -108,6 +115,7 @@ def _example(question: Question, delivery: Delivery) -> tuple[dict[str, str], st
     elif question.laws is not None:
         laws = question.laws if len(question.laws) < _SHORT else "LAWS"
         told = {"laws": laws, "publish": "COLUMN", "rows": str(question.rows or "N")}
+        told |= {} if question.schema else {"schema": "laws.toml"}
     elif question.kind in (COLUMN, STATISTICS):
         told["protect"] = protect
     for name in ("publish", "query", "order", "state", "by", "hide", "statistics", "size", "bounds", "unit"):
@@ -119,6 +127,8 @@ def _example(question: Question, delivery: Delivery) -> tuple[dict[str, str], st
 
 
 def _typed(told: dict[str, str], table: str, out: str) -> str:
+    if told.pop("laws", None):  # with what is read: one file holds both
+        told = {"scenario": "laws.toml", **{name: said for name, said in told.items() if name != "schema"}}
     words = [part for name, value in told.items() for part in (f"--{name.replace('_', '-')}", value) if part]
     return shlex.join(["fugu", "release", table, *words, "-o", out])
 
