@@ -125,7 +125,8 @@ def test_a_mean_is_of_the_state_column_within_the_bounds_of_the_reference(folder
 
 def test_a_retry_returns_the_stored_value_and_the_budget_refuses_more(folder):
     ledger = ("--ledger", folder / "l.db", "--budget", "1.2")
-    assert release(folder, "histogram", *ledger, "--request", "a")[0] == 0
+    code, shown = release(folder, "histogram", *ledger, "--request", "a")
+    assert code == 0 and "all requests together: epsilon" in shown and "left: " in shown and " of epsilon 1.2" in shown
     first = (folder / "o.csv").read_bytes()
     for _ in range(3):
         assert release(folder, "histogram", *ledger, "--request", "a", out="p.csv")[0] == 0

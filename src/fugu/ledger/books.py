@@ -18,7 +18,7 @@ from fugu.errors import FuguError, LedgerBroken, NotComposable, NotProvable
 from fugu.files import write_text
 from fugu.guarantee import Approx, Guarantee, Pure
 from fugu.guarantee.asks import exact, plain
-from fugu.guarantee.composition import fits, promise, quote, remainder
+from fugu.guarantee.composition import ANYBODY, EACH_ENTRY, fits, promise, quote, remainder
 from fugu.guarantee.curve import budget_from
 from fugu.ledger import events, log
 from fugu.ledger.accountant import Charges, Terms, against_anybody, over_shared, total
@@ -370,7 +370,13 @@ class Account:
     def quoted(self) -> tuple[str, ...]:
         """What all charges so far promise together, as lines to quote; nothing where that is not known."""
         believes = "what was stated with each release" if self.own.known.prior is None else "its prior"
-        return () if self.worth is None else quote(self.worth, self.anybody, believes)
+        return () if self.worth is None else quote(self.worth, self.anybody, believes, self.whom)
+
+    @property
+    def whom(self) -> str:
+        """What the promise against anybody is about: of records, or of the entries that its prior links."""
+        by_record = self.own.known.prior is None or any(c.charge.reads for c in self.own.charges)
+        return ANYBODY if by_record else EACH_ENTRY
 
     def words(self) -> list[tuple[str, str]]:
         """The account, line by line: what it is about, and what is said."""
