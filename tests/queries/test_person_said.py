@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from typer.testing import CliRunner
 
 import fugu
+import fugu.cli.app as cli
 from fugu.data.uses import several_rows
 from fugu.documents.document import digest_of
 from fugu.documents.kinds import inner as document_of
@@ -28,6 +30,11 @@ def folder(tmp_path_factory):
     return made
 
 
+def err_of(*words):
+    """What a command says on stderr."""
+    return CliRunner().invoke(cli.app, [str(word) for word in words], env={"COLUMNS": "200"}).stderr
+
+
 @pytest.mark.parametrize("route", ["records", "law"])
 def test_a_statistic_says_that_rows_are_people_and_which_column_might_name_them(folder, route):
     out = folder / f"{route}.csv"
@@ -37,7 +44,11 @@ def test_a_statistic_says_that_rows_are_people_and_which_column_might_name_them(
     code, text = command(*asked)
     said = " ".join(text.split())
     assert code == 0 and "assumed: one row is one person" in said, text
-    assert "'patient_id' seems to name the person, and repeats: 120 values in 240 rows" in said and "--unit" in said
+    assert "seems to name the person" not in said  # it is said before the charge, when nothing is lost yet
+    for more in ((), ("--dry-run",)):
+        early = " ".join(err_of(*asked[:-1], out.with_name(f"{route}-again.csv"), *more).split())
+        assert "'patient_id' seems to name the person, and repeats: 120 values in 240 rows" in early
+        assert "--unit" in early and early.count("seems to name") == 1
     body = json.loads(out.with_suffix("").with_suffix(".certificate.json").read_text())
     assert one_row(None) in body["assumptions"]
     assert "one row is one person" in out.with_name(f"{route}.report.html").read_text()

@@ -257,7 +257,7 @@ def show(said: Iterable[blocks.Block]) -> None:
             case blocks.Text(text, tone) if tone == blocks.LOUD:
                 err.print(f"[bold red]warning[/]: {escape(text)}", soft_wrap=not err.is_terminal)
             case blocks.Text(text, tone) if tone == blocks.NOTE:
-                note(text)
+                note(spoken(text))
             case blocks.Text(text, tone) if tone == blocks.CAUTION:
                 warn([text])
             case blocks.Text(text, strong="", soft=soft, formal=formal):

@@ -60,7 +60,9 @@ def release_records(dispatch: Dispatch) -> Forecast:
 
     with dispatch.listener.working("working"):
         session = _session(dispatch, epsilon)
-        weak = weak_reference(session, questions)
+        people, beside = weak_reference(session, questions)
+        dispatch.tell(sentences(people, NOTE))  # before anything is charged
+        weak = (*people, *beside)
         try:
             earlier = split_before(line)
             _require_no_other_reading(session, None if earlier is None else read(earlier), *told, silent)
@@ -81,7 +83,7 @@ def release_records(dispatch: Dispatch) -> Forecast:
             [Text(f"{public}taken to know it of each record, and its exact numbers of rows may go out", NOTE)]
         )
     if dispatch.delivery.dry_run:
-        return _rehearsed(dispatch, parsed, certificate, rehearsed, weak)
+        return _rehearsed(dispatch, parsed, certificate, rehearsed, weak, beside)
     seen = dispatch.seen(session.check)
     answers = session.ask_all(*told, allow_no_noise=silent)
     rehearsed = session.rehearse(*told, allow_no_noise=silent)  # answered: under which request, and with which noise
@@ -96,7 +98,7 @@ def release_records(dispatch: Dispatch) -> Forecast:
         "ledger": None if payer is None else payer.entry(), "left": float(session.remaining().epsilon),
     }  # fmt: skip
     exactly = (answer.question for answer in answers if answer.public)
-    said = (*_told(certificate, usable, exactly, account), *sentences((*weak, *remarks), CAUTION))
+    said = (*_told(certificate, usable, exactly, account), *sentences((*beside, *remarks), CAUTION))
     return replace(dispatch, account=payer or account).published(
         going(certificate, check=seen), shown, summary, (_answers(answers), *said), audit, usable,
         (*weak, *remarks), free=payer is None,
@@ -114,8 +116,9 @@ def _answers(answers: Sequence[SessionAnswer]) -> Listing:
 
 def _rehearsed(
     dispatch: Dispatch, plan: Sequence[StatisticQuestion], certificate: RecordsCertificate, rehearsed: Rehearsal,
-    weak: Sequence[str],
+    weak: Sequence[str], beside: Sequence[str],
 ) -> Forecast:  # fmt: skip
+    """`beside`: those of `weak` that were not said before."""
     told = [question_told(found) for found in certificate.questions]
     by = [question.by for question in plan if question.by is not None]
     columns = [name for question in plan for name in question.columns]
@@ -128,7 +131,7 @@ def _rehearsed(
     head = ("question", "noise", "groups", "price")
     rows = [(x["query"], x["words"], str(x["groups"]), f"{float(read_number(x['own'])):.4g}") for x in told]
     shown = Listing(several(len(plan), "question"), head, head[:2], rows)
-    said = (shown, *_told(certificate, rehearsed.usable, public), *sentences(weak, CAUTION))
+    said = (shown, *_told(certificate, rehearsed.usable, public), *sentences(beside, CAUTION))
     return dry.forecast(summary, said, {"": certificate}, rehearsed.usable)
 
 
@@ -245,6 +248,7 @@ def release_query(dispatch: Dispatch) -> Forecast:
     with dispatch.listener.working("fitting beliefs, and the least noise"):
         believed = _believed(dispatch, plan, budget)
         weak: tuple[str, ...] = ()
+        beside = weak
         if dispatch.known is not None:
             few = few_rows({secret: int(mask.sum()) for secret, mask in believed.masks.items()})
             bounds = dict.fromkeys(believed.question.columns, believed.options.bounds)
@@ -252,7 +256,9 @@ def release_query(dispatch: Dispatch) -> Forecast:
             people = several_rows(dispatch.known, question.unit, (*bounds, plan.by))
             cut = cut_cells(dispatch.known, believed.reading, bounds)
             told = str(plan), believed.feature, believed.reading, believed.cells
-            weak = (*people, *few, *unfit, *cut, *(coarse_said(*told) if believed.options.bins is None else ()))
+            beside = (*few, *unfit, *cut, *(coarse_said(*told) if believed.options.bins is None else ()))
+            dispatch.tell(sentences(people, NOTE))  # before anything is charged
+            weak = (*people, *beside)
         rows = RowsFor(question.rows, len(believed.known), own=believed.public_prior)
         if dispatch.rehearses:
             dry = DryRun.of(rows, (*believed.question.columns, question.unit), plan.by)
@@ -261,7 +267,7 @@ def release_query(dispatch: Dispatch) -> Forecast:
             dispatch.sign(_going(dispatch, rehearsed, dry.basis), remarks=weak)
     dispatch.say_closing()
     if dispatch.delivery.dry_run:
-        return _forecast(dispatch, plan, rehearsed, dry, weak)
+        return _forecast(dispatch, plan, rehearsed, dry, weak, beside)
     with dispatch.listener.working("opening the private table, and the least noise"):
         prepared = replace(believed.open(dispatch.table, rows), silent=question.allow_no_noise)
         prepared.require_noise()
@@ -284,7 +290,7 @@ def release_query(dispatch: Dispatch) -> Forecast:
         **_said(dispatch, plan, prepared, weak, usable),
         "implausible": list(remarks), "cells": [asdict(cell) for cell in cells],
     }  # fmt: skip
-    warned = (*prepared.exact, *prepared.warnings, *weak, *remarks)
+    warned = (*prepared.exact, *prepared.warnings, *beside, *remarks)
     said: tuple[Block, ...] = (
         _numbers(prepared, cells),
         usable,
@@ -337,15 +343,16 @@ def _said(dispatch: Dispatch, plan: StatisticQuestion, found: LawNoise, weak: tu
 
 
 def _forecast(
-    dispatch: Dispatch, plan: StatisticQuestion, rehearsed: LawNoise, dry: DryRun, weak: tuple[str, ...]
-) -> Forecast:
+    dispatch: Dispatch, plan: StatisticQuestion, rehearsed: LawNoise, dry: DryRun, weak: tuple[str, ...],
+    beside: tuple[str, ...],
+) -> Forecast:  # fmt: skip
     scales = {group: float(m.noise.scale) for group, m in rehearsed.mechanisms.items()}
     usable = fugu.usable(Answer(rehearsed.question, (), rehearsed.mechanisms))  # beside what the beliefs say
     said = _said(dispatch, plan, rehearsed, weak, usable)
     shown: tuple[Block, ...] = (
         usable, Text(f"noise scale of each group: {scales}"),
         *sentences((*said["rules"], f"assumed: {one_row(dispatch.question.unit)}")),
-        *sentences((*rehearsed.exact, *rehearsed.warnings, *weak), CAUTION),
+        *sentences((*rehearsed.exact, *rehearsed.warnings, *beside), CAUTION),
     )  # fmt: skip
     return dry.forecast({**said, "scales": scales}, shown, rehearsed.certificates, usable)
 

@@ -128,9 +128,11 @@ def implausible(session: Session, answers: Sequence[SessionAnswer]) -> tuple[str
     return tuple(sentence for sentence in said if sentence is not None)
 
 
-def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """What is to be said of the reference before anything is asked: few rows for a secret, columns that
-    are not for it, bounds that cut much of it.
+def weak_reference(
+    session: Session, questions: Sequence[Mapping[str, object]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is to be said of the reference before anything is asked: that a column seems to name the person; and few
+    rows for a secret, columns that are not for it, bounds that cut much of it.
 
     `questions`: as `Session.ask_all` takes them, each a dict."""
     belief = session._belief
@@ -150,7 +152,7 @@ def weak_reference(session: Session, questions: Sequence[Mapping[str, object]]) 
     few = few_rows({secret: int(mask.sum()) for secret, mask in belief.masks.items()})
     unfit = misfits(known, belief.reading, {"query": bounds, "by": groups})
     people = several_rows(known, belief.unit, (*bounds, *groups))
-    return (*people, *few, *unfit, *cut_cells(known, belief.reading, bounds), *coarse)
+    return people, (*few, *unfit, *cut_cells(known, belief.reading, bounds), *coarse)
 
 
 def _expected(belief: TableBelief, asked: NoisedQuestion, rows: int, group: str, cell: str) -> Ends | None:
