@@ -244,6 +244,8 @@ def _routes(question: Question, as_json: bool) -> None:
     gains = [one.gain for one in found]
     ends = dict.fromkeys(f"{gain:.3g}" for gain in (min(gains), max(gains)))
     less = f"the records route has {' to '.join(ends)} times less noise than plain DP"
+    if max(gains) < _GAINED:
+        less = "the records route has as much noise as plain DP"
     head(promised, f"{usable.verdict}; {less}")
     if question.error is not None:
         out.print(
@@ -259,6 +261,8 @@ def _routes(question: Question, as_json: bool) -> None:
     warn(weak)
 
 
+_GAINED = 1.005
+"""From here three digits show more than 1."""
 _LITTLE = 1.05
 _VECTOR = "laplace"
 _WORDS = {_VECTOR: "one vector", SPLIT: "split over the counts"}

@@ -78,10 +78,11 @@ def property_(
 
 
 @asks(
-    "train", only="table reference schema no_header unit epsilon delta", need="target epsilon prior", argument="table"
+    "train", only="table reference schema no_header unit epsilon delta", need="target epsilon prior", first="delta",
+    argument="table",
 )
 def train(question: Question, training: Training, books: Booking, force: bool = False, as_json: bool = False) -> None:
     """Train a private model on TABLE, once, with a certificate. Its accuracy is measured on public rows only.
 
-    The training is charged to a ledger before its first step: the same command gives the same model back, and another
-    training of the same rows is refused."""
+    Its noise is Gaussian, so --delta is needed, such as 1e-5. The training is charged to a ledger before its first
+    step: the same command gives the same model back, and another training of the same rows is refused."""

@@ -121,7 +121,7 @@ NONE = "none"
 """What is promised against anybody where no finite epsilon holds."""
 ANYBODY, EACH_ENTRY = "against anybody", "for each entry against anybody to whom entries are independent"
 """What the second promise is about: records; or the entries of sequences, of which no others are independent."""
-PUBLIC = "public: exact by declaration"
+PUBLIC = "exact, as whoever asked declared that it is public"
 """What is said of a number that is exact because whoever asked has declared it to be known."""
 UNCHARGED = (
     "no ledger: nothing prevents a second release of this data, and two releases that are safe alone can reveal "

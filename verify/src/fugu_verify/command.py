@@ -51,7 +51,7 @@ def certificates(content: object) -> Iterator[tuple[str, Mapping[str, object]]]:
     """The certificate, or those of a release document by group; BadCertificate if the digest of one does not match."""
     if not isinstance(content, Mapping):
         raise BadCertificate("a certificate is a JSON object")
-    if "digest" not in content and _MODEL <= content.keys():
+    if "digest" not in content and content.keys() >= _MODEL:
         raise BadCertificate(
             "this is a trained model, which promises nothing itself; give its certificate, MODEL.certificate.json"
         )

@@ -41,7 +41,11 @@ def measure(
     ] = None,
     parallel: Annotated[
         str | None,
-        typer.Option(metavar="E,E:D,...", help="Blocks of different people, no person in two, each EPSILON or EPSILON:DELTA. Releases of the same people: fugu compose."),
+        typer.Option(
+            metavar="E,E:D,...",
+            help="Blocks of different people, no person in two, each EPSILON or EPSILON:DELTA. Releases of the same "
+            "people: fugu compose.",
+        ),
     ] = None,
     nfc: Annotated[
         str | None, typer.Option(metavar="FILE", help="Whether these mechanisms pass what 002 shows to be necessary.")
@@ -51,7 +55,8 @@ def measure(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure laws by hand as the papers do: distances, losses of a noise, conversions, other beliefs, disjoint blocks (--parallel).
+    """Measure laws by hand as the papers do: distances, losses of a noise, conversions, other beliefs, blocks of
+    different people (--parallel).
 
     FILE is a scenario file. Nothing is released, and no private table is read.
     """
