@@ -239,3 +239,13 @@ def test_a_certificate_that_does_not_hold_promises_nothing_to_anybody(folder):
     (folder / "forged.json").write_text(json.dumps({**body, "digest": digest_of(body)}))
     code, told = command("verify", folder / "forged.json", "--json")
     assert code == 4 and (json.loads(told).get("promise") or "none against anybody").endswith("none against anybody")
+
+
+@pytest.mark.parametrize("query", ["count(job=x) by ward; histogram(job)", "histogram(job) by ward", "count by ward"])
+def test_compare_and_plan_state_the_second_promise_of_the_dry_run(folder, query):
+    """Rejects: the cap, five times epsilon, in place of what a release would promise against anybody."""
+    about = ("--query", query, "--protect", "sex")
+    code, dry = release(folder, query, "dry.csv", "--dry-run", "--json", epsilon="0.5")
+    assert code == 0, dry
+    code, said = command("compare", folder / "ref.csv", *about, "--epsilon", "0.5", "--json")
+    assert code == 0 and json.loads(said)["quote"][1] == json.loads(dry)["quote"][1], said

@@ -217,8 +217,8 @@ def _routes(question: Question, as_json: bool) -> None:
         else:
             allowed = least_epsilon(known, questions, protect, question.error, weights, cap=cap, **about).epsilon
         most = FOLD * allowed if cap is None else cap
-        found = compare_routes(known, questions, protect, allowed, weights, cap=most, **about)
-    promised = quote(allowed, most, about=protected({"protect": protect}))
+        found, anybody = compare_routes(known, questions, protect, allowed, weights, cap=most, **about)
+    promised = quote(allowed, anybody, about=protected({"protect": protect}))
     by_group = any(StatisticQuestion.parse(text).by is not None for text in plan)
     basis = f"{size}; {GROUPS}" if by_group else str(size)
     usable = Usable(tuple(x for one in found for x in one.figures), _BASIS, why=_CHOICES)

@@ -27,7 +27,7 @@ from fugu.queries.law_price import LawPrice
 from fugu.queries.statistic import TOTALS, QuestionPlan, StatisticQuestion, plan_of
 from fugu.question import RECORDS
 from fugu.session.allocation import allotted, read_weights
-from fugu.session.books import FOLD, SessionBooks, allowance, cap_of, item_of, public_facts
+from fugu.session.books import FOLD, SessionBooks, allowance, cap_of, charge_for, item_of, public_facts
 from fugu.session.checks import usable_of_question
 from fugu.utility.usable import Figures
 
@@ -66,8 +66,9 @@ def compare_routes(
     unit: str | None = None,
     cap: Real | None = None,
     rows: int | None = None,
-) -> tuple[RouteErrors, ...]:
-    """The expected errors of questions on each route, for a table of so many rows; no private table is opened.
+) -> tuple[tuple[RouteErrors, ...], Fraction]:
+    """The expected errors of questions on each route, for a table of so many rows, and what a release of all of them on
+    the records route promises against anybody; no private table is opened.
 
     Parameters: `reference`, `questions`, `protect`, `epsilon`, `weights`, `schema`, `unit`, `cap`, `rows`: as in
     `Session` and `Session.ask_all`. Public numbers of rows are left out: they are exact on every route."""
@@ -76,9 +77,10 @@ def compare_routes(
     allowed = Pure(epsilon)
     plans = [plan_of(asked, belief.reading, belief.table, options) for asked, options in items]
     if not plans:
-        return ()
+        return (), Fraction(0)
     books = SessionBooks(belief, allowed, cap_of(cap) or FOLD * exact(allowed.epsilon))
-    found = allotted(books, plans, allowance(epsilon), weights)
+    public = sorted({asked.by for asked, _ in map(item_of, questions) if asked.sized and asked.by is not None})
+    found = allotted(books, plans, allowance(epsilon), weights, public)
     shares = read_weights(weights, len(plans)) or [Fraction(1)] * len(plans)
     whole = exact(allowed.epsilon) / sum(shares)
     listed = []
@@ -91,7 +93,7 @@ def compare_routes(
         laws = belief.pricing(() if noised.by is None else (noised.by,)).laws
         figures = usable_of_question(noised, sizes, laws).figures
         listed.append(RouteErrors(str(asked), next(errors), law, next(errors), of, why, figures))
-    return tuple(listed)
+    return tuple(listed), books.beside(charge_for(found, public)).worth().any_belief
 
 
 def _law(
