@@ -36,6 +36,7 @@ COLUMNS = {
     "seen": [datetime(2020, 1, 1) + timedelta(hours=k) for k in range(N)],
     "clock": [clock(k % 24) for k in range(N)],
     "income": [DRAW.randrange(10_000, 90_000) for _ in range(N)],
+    "home": [7 + k // 4 for k in range(N)],
     "share": [DRAW.random() for _ in range(N)],
     "code": [DRAW.randrange(3) for _ in range(N)],
     "ward": [DRAW.choice("nsw") for _ in range(N)],
@@ -48,7 +49,7 @@ COLUMNS = {
 }
 KINDS = {
     "id": "running", "name": "names", "note": "text", "day": "dates", "seen": "dates", "clock": "times",
-    "income": "numbers", "share": "numbers", "code": "numbers", "ward": "categories", "zip": "categories",
+    "income": "numbers", "home": "shared", "share": "numbers", "code": "numbers", "ward": "categories", "zip": "categories",
     "ok": "categories", "half": "running", "same": "constant", "gone": "nothing", "{0} {x}": "categories",
 }  # fmt: skip
 SEEN = fugu.describe(COLUMNS)
@@ -65,6 +66,14 @@ def test_every_kind_is_known_and_every_no_and_if_has_a_reason():
         for found, why in row.uses.values():
             assert (found == "yes") == (why == "") and (found == "if") == why.startswith("if "), (row.column, why)
     assert set(KINDS.values()) | {"unread", "counts"} == set(texts())
+
+
+def test_a_number_that_as_many_rows_share_each_is_no_cut_to_hide():
+    """Rejects: a secret such as home>=57, and a measurement with ties called a name."""
+    assert SEEN["home"].what == f"whole numbers 7 to {6 + N // 4}, 4 rows each"
+    assert ">=" not in SEEN["home"].why("protect") and "households" in SEEN["home"].why("protect")
+    ties = {"hour": [k % 24 for k in range(480)], "age": [18 + k * k % 61 for k in range(480)]}
+    assert {row.kind for row in fugu.describe({**ties, "wide": [k // 4 * 9 for k in range(480)]}).rows} == {"numbers"}
 
 
 def test_what_names_rows_is_for_nothing_but_that():

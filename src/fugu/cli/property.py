@@ -256,6 +256,12 @@ def _attacked(before: AttackReport, after: AttackReport) -> Rich:
         promised = "-" if found.epsilon is None else f"{float(found.epsilon):.4g}"
         numbers = (f"{found.accuracy:.3f}", f"{low:.3f} .. {high:.3f}", f"{found.epsilon_lower:.3f}", promised)
         table.add_row(name, found.best.attack, *numbers)
+    said = []
+    if after.epsilon_lower > before.epsilon_lower:  # whatever is seen with noise follows from what is seen without
+        said.append(
+            "That epsilon is at least more with noise than without is chance: each bound is of the surest event found "
+            "on draws of its own, and what is proved with noise is true without."
+        )
     if after.epsilon is not None:
         verdict = (
             "The attack leaves the guarantee standing, which proves nothing."
@@ -263,5 +269,6 @@ def _attacked(before: AttackReport, after: AttackReport) -> Rich:
             else "The attack REFUTES the guarantee for these records: the Gaussian model is wrong for them."
         )
         limit = f"The guarantee allows {after.ceiling:.3f} right guesses at most, at delta {float(after.delta):g}."
-        table.caption = f"{limit} {verdict}"
+        said = [limit, verdict, *said]
+    table.caption = " ".join(said)
     return table

@@ -62,8 +62,8 @@ def numbers_rows(values: NDArray[Any], rows: int) -> bool:
 class ColumnUses:
     """What one column is, and what it may be used for.
 
-    `kind`: "numbers", "categories", "dates", "running" (a number for each row), "names" (of rows), "text" (free),
-    "constant", "nothing", "times", "unread". `what`: the same in words. `cells`, `missing`, `values`: how many there
+    `kind`: "numbers", "categories", "dates", "running" (a number for each row), "shared" (a number for so
+    many rows each), "names" (of rows), "text" (free), "constant", "nothing", "times", "unread". `what`: the same in words. `cells`, `missing`, `values`: how many there
     are, how many are missing, how many are different. `uses`: {option: ("yes", "if" or "no", why)}, in the order of
     `USES`. `field`: how its cells are read; None where they are not. `low`, `high`: the ends of numbers and dates."""
 
@@ -283,6 +283,8 @@ def _seen(name: str, known: Field, column: Column, decimal: str) -> ColumnUses:
         listed = ", ".join(_text(known, each) for each in distinct[:_SHOWN])
         facts["listed"] = listed if values <= _SHOWN else f"{values:,} categories, such as {listed}"
         facts["kind"] = "whole numbers" if known.numeric and np.all(distinct == np.floor(distinct)) else "numbers"
+        if kind == "numbers" and facts["kind"] == "whole numbers" and _named(distinct, counts):
+            kind = "shared"
     said = texts()[kind]
     why = {use: said.get(use, said.get("every", "")) for use in USES}
     if known.values == TRUTH:
@@ -297,6 +299,14 @@ def _seen(name: str, known: Field, column: Column, decimal: str) -> ColumnUses:
     uses = {use: _use(text.format(**facts)) for use, text in why.items()}
     ends = [_text(known, distinct[place], exact=True) for place in (0, -1) if values and known.numeric]
     return ColumnUses(name, kind, what, len(column), missing, values, uses, known, *ends)
+
+
+def _named(distinct: NDArray[Any], counts: NDArray[Any]) -> bool:
+    """Whether whole numbers seem to name groups of rows, such as households: each of many has as many rows as every
+    other, more than one, and hardly any is left out between the first and the last."""
+    values, each = len(distinct), int(counts[0])
+    spread = float(distinct[-1]) - float(distinct[0]) + 1
+    return values > _STATES and each > 1 and bool(np.all(counts == each)) and spread <= 2 * values
 
 
 def _unread(name: str, rows: int, why: str) -> ColumnUses:
