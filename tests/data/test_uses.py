@@ -49,8 +49,9 @@ COLUMNS = {
 }
 KINDS = {
     "id": "running", "name": "names", "note": "text", "day": "dates", "seen": "dates", "clock": "times",
-    "income": "numbers", "home": "shared", "share": "numbers", "code": "numbers", "ward": "categories", "zip": "categories",
-    "ok": "categories", "half": "running", "same": "constant", "gone": "nothing", "{0} {x}": "categories",
+    "income": "numbers", "home": "shared", "share": "numbers", "code": "numbers", "ward": "categories",
+    "zip": "categories", "ok": "categories", "half": "running", "same": "constant", "gone": "nothing",
+    "{0} {x}": "categories",
 }  # fmt: skip
 SEEN = fugu.describe(COLUMNS)
 

@@ -63,7 +63,7 @@ def test_a_statistic_says_that_rows_are_people_and_which_column_might_name_them(
 def test_a_person_that_is_named_is_said(tmp_path):
     table = {"who": list(range(200)), "sex": ["F", "M"] * 100, "age": [k % 50 for k in range(200)]}
     session = fugu.Session(table, {**table, "age": [k % 47 for k in range(200)]}, "sex", fugu.Pure(1), unit="who")
-    session.ask("mean(age)", bounds=(0, 50))
+    assert "odds about 'sex'" in str(session.ask("mean(age)", bounds=(0, 50)))  # by its name, not "the secret"
     stated = session.certificate["assumptions"]
     assert one_row("who") in stated and one_row(None) not in stated
     assert fugu.verify(session.certificate).holds

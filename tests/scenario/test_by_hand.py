@@ -259,7 +259,7 @@ def test_given_values_are_released_and_checked_from_outside(tmp_path, monkeypatc
         run("release", "t.csv", "--scenario", place, "--no-ledger", "-o", "out.csv")
     with pytest.raises(UsageError, match=r"--scenario laws.toml --publish score --rows N --epsilon 1"):
         run("release", "t.csv", "--scenario", place, "--no-ledger", "-o", "out.csv")
-    three = r"by hand needs 3 more .* how many rows .* which column holds .*\[schema.columns.COLUMN\].* --scenario laws.toml"
+    three = r"by hand needs 3 more .* how many rows .* which column .*\[schema.columns.COLUMN\].* --scenario laws.toml"
     with pytest.raises(UsageError, match=three) as refusal:
         run("release", "t.csv", "--laws", '{"a": {}}', "--epsilon", 1, "-o", "out.csv")
     assert "fugu init" not in str(refusal.value)  # which writes no laws

@@ -129,7 +129,8 @@ def test_plain_privacy_beside_it_and_the_page(session):
 
 def test_routes_are_judged_on_the_reference(tables):
     reference, _ = tables
-    (found,), _ = compare_routes(reference, [{"query": "mean(chol) by ward", "bounds": (100, 300), "step": 5}], "sex", 0.3)
+    asked = {"query": "mean(chol) by ward", "bounds": (100, 300), "step": 5}
+    (found,), _ = compare_routes(reference, [asked], "sex", 0.3)
     south = next(each for each in found.figures if each.name.endswith("south"))
     chol = np.array([c for c, w in zip(reference["chol"], reference["ward"], strict=True) if w == "south"], dtype=float)
     assert (south.rows, south.value) == (len(chol), pytest.approx(chol.mean(), rel=1e-9))

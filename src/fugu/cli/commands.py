@@ -78,7 +78,10 @@ def property_(
 
 
 @asks(
-    "train", only="table reference schema no_header unit epsilon delta", need="target epsilon prior", first="delta",
+    "train",
+    only="table reference schema no_header unit epsilon delta",
+    need="target epsilon prior",
+    first="delta",
     argument="table",
 )
 def train(question: Question, training: Training, books: Booking, force: bool = False, as_json: bool = False) -> None:

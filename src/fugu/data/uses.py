@@ -62,10 +62,11 @@ def numbers_rows(values: NDArray[Any], rows: int) -> bool:
 class ColumnUses:
     """What one column is, and what it may be used for.
 
-    `kind`: "numbers", "categories", "dates", "running" (a number for each row), "shared" (a number for so
-    many rows each), "names" (of rows), "text" (free), "constant", "nothing", "times", "unread". `what`: the same in words. `cells`, `missing`, `values`: how many there
-    are, how many are missing, how many are different. `uses`: {option: ("yes", "if" or "no", why)}, in the order of
-    `USES`. `field`: how its cells are read; None where they are not. `low`, `high`: the ends of numbers and dates."""
+    `kind`: "numbers", "categories", "dates", "running" (a number for each row), "shared" (a number for so many rows
+    each), "names" (of rows), "text" (free), "constant", "nothing", "times", "unread". `what`: the same in words.
+    `cells`, `missing`, `values`: how many there are, how many are missing, how many are different. `uses`: {option:
+    ("yes", "if" or "no", why)}, in the order of `USES`. `field`: how its cells are read; None where they are not.
+    `low`, `high`: the ends of numbers and dates."""
 
     column: str
     kind: str

@@ -25,6 +25,7 @@ from fugu.mechanism import Mechanism
 from fugu.noise.bits import OS, BitSource
 from fugu.noise.lattice import MAX_INDEX
 from fugu.numbers.checks import is_count
+from fugu.numbers.text import SECRET
 from fugu.queries.features import Codes, Feature
 from fugu.queries.groups import Grouping
 from fugu.queries.kinds import Cell, StatisticKind
@@ -357,7 +358,7 @@ class SessionAnswer(ReleasedNumbers):
     session, after it. `anybody`: what all answers so far promise against anybody, of `cap`. `exact`: the
     probability that a number went out without noise; above one half it is called exact. `note`: what else is to be
     said. `usable`: figures and a verdict beside what the reference says, never worked out on the private table.
-    `came`: of which kind the table was."""
+    `came`: of which kind the table was. `secret`: what is secret, in words."""
 
     question: StatisticQuestion
     cells: tuple[Cell, ...]
@@ -371,6 +372,7 @@ class SessionAnswer(ReleasedNumbers):
     note: str = ""
     usable: Usable = field(default=Usable((), "", why="numbers of rows are public, and exact"), compare=False)
     came: FrameKind = field(default=FrameKind(), compare=False)
+    secret: str = field(default=SECRET, compare=False)
 
     @property
     def public(self) -> bool:
@@ -385,7 +387,7 @@ class SessionAnswer(ReleasedNumbers):
     @property
     def quoted(self) -> tuple[str, ...]:
         """The same as the lines to quote."""
-        return quote(self.spent, self.anybody)
+        return quote(self.spent, self.anybody, about=self.secret)
 
     @property
     def value(self) -> float:

@@ -24,6 +24,8 @@ def require_complete(question: Question, delivery: Delivery, python: bool = Fals
         if question.laws is None:
             of, writes = "", ". fugu init asks for them and writes a file"
         said = f"a release{of} needs {len(missing)} more things: {listed}{writes}"
+    elif not python:
+        said = said.replace("-o OUT.csv;", "-o OUT.csv (of a scenario file: --scenario s.toml -o OUT.csv);")
     raise UsageError(f"{said}. For example: {(_called if python else _typed)(*_example(question, delivery))}")
 
 

@@ -111,7 +111,8 @@ def _answers(answers: Sequence[SessionAnswer]) -> Listing:
          "" if k else f"{float(answer.cost.epsilon):.4g}")
         for answer in answers for k, c in enumerate(answer.cells)
     ]  # fmt: skip
-    return Listing(several(len(answers), "answer"), (*COLUMNS, "share"), COLUMNS[:3], rows)
+    title = f"{several(len(answers), 'answer')}; share: what each adds to the epsilon that is spent"
+    return Listing(title, (*COLUMNS, "share"), COLUMNS[:3], rows)
 
 
 def _rehearsed(
@@ -130,7 +131,8 @@ def _rehearsed(
     }  # fmt: skip
     head = ("question", "noise", "groups", "price")
     rows = [(x["query"], x["words"], str(x["groups"]), f"{float(read_number(x['own'])):.4g}") for x in told]
-    shown = Listing(several(len(plan), "question"), head, head[:2], rows)
+    title = f"{several(len(plan), 'question')}; price: the epsilon of each by itself, against anybody"
+    shown = Listing(title, head, head[:2], rows)
     said = (shown, *_told(certificate, rehearsed.usable, public), *sentences(beside, CAUTION))
     return dry.forecast(summary, said, {"": certificate}, rehearsed.usable)
 
