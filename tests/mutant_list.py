@@ -133,7 +133,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("CompositionCertificate.of", "promises about beliefs add up", "losses(one, name)", "compose([one.anybody or one.believed])"),
     ("CompositionCertificate.of", "groups by the noise of the weakest", "each.pop() if len(each) == 1 else compose([together.anybody])", "losses(together, name)"),
     ("CompositionCertificate.of", "edited certificates add up", "not verdict.holds", "False"),
-    ("documents/composition.py:_shown", "ten digits rounded down", '"up"', '"down"'),
+    ("documents/composition.py:_shown", "ten digits to the nearest", "Context(prec=_DIGITS, rounding=ROUND_CEILING)", "Context(prec=_DIGITS)"),
     ("OutputLaws.read", "negative probabilities", "min(law) < 0", "False"),
     ("Grid.joined", "second: composed masses rounded down", "up(t, self.unit)", "t // self.unit"),
     ("Grid.joined", "second: what is infinite is infinite once", "self.unit**2 - sum(one.masses) * sum(two.masses)", "self.unit**2 - self.unit * sum(two.masses)"),
