@@ -121,6 +121,7 @@ NOISES = {
     "laplace": "every budget; what `best` mostly takes for one number",
     "gaussian": "Rényi, zCDP and small deltas; vectors and sums of many releases",
     "cauchy": "analysis only, because no exact sampler is proved",
+    **dict.fromkeys(("cauchy2", "cauchy4", "cauchy6"), "heavy tails: losses that fall to nothing far out, pure too"),
     "atoms": "nothing may be published that is no possible value; asked for by name, because it is biased at the ends",
     "directed": "made by `anisotropic-laplace` and `several-directions`",
 }

@@ -186,11 +186,16 @@ def give_name(file: PathLike, path: PathLike) -> None:
         os.rename(Path(file).name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
+def require_place(path: PathLike) -> None:
+    """Refuse an address where a file or a folder is to be written."""
+    if "://" in os.fspath(path):
+        raise UsageError(f"{os.fspath(path)!r} is an address, and fugu writes files: name one, and send it on")
+
+
 def check_target(path: PathLike) -> Path:
     """The path, if a file may be written there: a regular file that is no ledger, or a new name in a folder."""
     target = Path(path)
-    if "://" in os.fspath(path):
-        raise UsageError(f"{os.fspath(path)!r} is an address, and fugu writes files: name one, and send it on")
+    require_place(path)
     if str(target) == STREAM:
         raise UsageError("- is standard output, where only fugu release -o - writes: name a file")
     try:

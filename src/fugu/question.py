@@ -86,7 +86,7 @@ def ask(section: str, *routes: Route, default: Any = None, **more: Any) -> Any:
 
 _entry = partial(ask, "question", SEQUENCES, named="always")
 _sequence = partial(ask, "sequence", SEQUENCES, named="never")
-_hiding = partial(ask, "", PROPERTY, named="never")
+_hiding = partial(ask, "property", PROPERTY, named="never")
 
 
 @cache
@@ -156,6 +156,7 @@ class Question(Shown):
     backwards: str | None = _sequence(words=("refuse", "drop"))
     gaps: str | None = _sequence(words=("said", "modelled"))
     inside: str | None = _sequence(words=("public", "secret"))
+    chain: str | None = ask("sequence", SEQUENCES, named="given", metavar="JSON")
     hide: str | None = _hiding()
     statistics: str | None = _hiding()
     size: int | None = _hiding()
@@ -245,6 +246,11 @@ class Question(Shown):
     def sequential(self) -> bool:
         """Whether rows are read as entries of sequences."""
         return self.state is not None or self.order is not None or self.columns is not None
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether what is believed is stated, and nothing is fitted on a table."""
+        return self.laws is not None or self.chain is not None
 
     @property
     def published(self) -> str:
@@ -337,7 +343,8 @@ def as_text(key: str, value: object) -> str:
         return value.isoformat() if isinstance(value, date) else str(os.fspath(value))
     if isinstance(value, Number) and not isinstance(value, bool):
         return repr(float(value)) if isinstance(value, float) else str(value)
-    if isinstance(value, dict | list) and value and (key == "laws" or (key == "protect" and isinstance(value, dict))):
+    told = key in ("laws", "chain") or (key == "protect" and isinstance(value, dict))
+    if told and isinstance(value, dict | list) and value:
         return json.dumps(value, default=str, ensure_ascii=False)  # by secret
     if isinstance(value, list | tuple) and value:
         if key == "query" and all(isinstance(item, str) for item in value):

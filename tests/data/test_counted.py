@@ -30,7 +30,7 @@ from fugu.data.frame import FrameColumns, Relation
 from fugu.data.private import open_private
 from fugu.errors import BadTable, FuguError
 from fugu.ledger.gathering import digested
-from fugu.scenario.query import person_of
+from fugu.scenario.query import in_one_spelling, person_of
 from hunting import search
 
 TEXTS = (
@@ -434,6 +434,9 @@ def test_a_name_is_spelled_as_it_always_was(rng):
             read = Field("identifier").read("x", Raw.of("x", [text, 1, None]), absent=("",))
             alone = Field("identifier").read("x", Raw.of("x", [text]), absent=("",))
             assert read.values[0] == alone.values[0] == text_of(text)
+    names = [*(str(k) for k in rng.integers(0, 99, 3)), *("p" + str(k) for k in rng.integers(0, 99, 2))]
+    for some in (names, [*names, name], [name, "x\ny"]):
+        assert in_one_spelling(some) == tuple(map(person_of, some))
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 200])

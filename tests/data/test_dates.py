@@ -11,7 +11,7 @@ import pytest
 import fugu
 from fugu.data.column import Column, Raw
 from fugu.data.field import Field
-from fugu.data.moments import DAY, EPOCH, day_bins, seconds_of, written
+from fugu.data.moments import DAY, EPOCH, day_bins, in_order, seconds_of, times_of, written
 from fugu.errors import BadTable, ColumnNotFound, FuguError, UnknownName, UsageError
 
 DAYS = [date.min, date(1582, 10, 15), date(1969, 12, 31), EPOCH, date(2020, 2, 29), date.max]
@@ -220,3 +220,14 @@ def test_the_rounded_day_is_the_nearest():
     texts = written(EPOCH, Field.dates().step, 0.0, np.array([0.4, 0.6]))
     assert texts.tolist() == ["1970-01-01", "1970-01-02"]
     assert Column.of("x", [1]).origin is None
+
+
+def test_times_are_in_order_as_bytes():
+    rng, ends = np.random.default_rng(3), ["", ".5", ".25", "e3", "e-7", ".0"]
+    texts = [
+        f"{rng.choice(['', '-'])}{rng.integers(0, 10 ** int(rng.integers(1, 12)))}{rng.choice(ends)}"
+        for _ in range(2000)
+    ]
+    known = times_of(Column.of("t", texts)).at
+    order = sorted(range(len(texts)), key=lambda k: (known[k], k))
+    assert order == sorted(range(len(texts)), key=lambda k: (in_order(texts[k])[0], k))

@@ -241,3 +241,15 @@ def test_a_row_in_place_of_the_header_is_read_out_to_nobody(tmp_path):
     assert not refusal.value.available and "State-gov" not in str(refusal.value)
     with pytest.raises(ColumnNotFound, match="did you mean 'age'"):
         Schema({}).open({"age": [1], "2019": [2], "ward": [3]}).exact("agee")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.csv.gz"])
+def test_a_file_that_nobody_may_read_is_called_that(tmp_path, monkeypatch, name):
+    (tmp_path / name).write_bytes(b"a,b\n1,2\n")
+
+    def refused(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("fugu.data.files.opened", refused)
+    with pytest.raises(BadTable, match="cannot be read; check who may read it"):
+        read_table(tmp_path / name)

@@ -6,13 +6,16 @@ import itertools
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import oracle
 from fugu import Discrete, Laplace, LawPair, Shifted, delta, epsilon
 from fugu.laws import families
 from fugu.loss import prove_delta, prove_pure
+from fugu.loss.search import laplace
 from fugu.noise import Lattice
+from hunting import search
 from oracle import mp
 
 X = [0, 1, 2, 5]
@@ -91,3 +94,29 @@ def test_without_noise_delta_is_at_or_above_fifty_digits():
         assert truth <= claimed <= truth + 1e-14
         above += claimed - truth > 1e-16
     assert above > 50  # it is not by luck
+
+
+@search("the pure loss of all pairs at once, from the definition", quick=20)
+def test_the_pure_loss_of_all_pairs_at_once_is_the_largest_of_each_alone(rng):
+    points, count = np.unique(rng.integers(-30, 30, rng.integers(2, 9))).astype(float), int(rng.integers(2, 7))
+    weights = rng.integers(0, 5, (count, len(points))) + np.eye(count, len(points), dtype=int)
+    weights[:, 0] += weights.sum(axis=1) == 0
+    laws = [Discrete(points, row) for row in weights]
+    pairs = [LawPair(p, q, f"{i}") for i, (p, q) in enumerate(itertools.combinations(laws, 2))]
+    scale = float(rng.uniform(0.5, 20))
+    decay = np.exp(-np.abs(points[:, None] - points) / scale)
+    sums = [row / row.sum() @ decay for row in weights]
+    each = [float(np.abs(np.log(a / b)).max()) for a, b in itertools.combinations(sums, 2)]
+    kept = laplace._AT_ONCE
+    try:
+        for together in (1, 3 * len(points), 2**20):
+            laplace._AT_ONCE = together
+            found = [laplace.pure_loss(item, scale) for item in families(pairs)]
+            assert max(loss.value for loss in found) == pytest.approx(max(each), rel=1e-9, abs=1e-9)
+            assert max(loss.value for loss in found) >= max(each) * (1 - 1e-14)
+    finally:
+        laplace._AT_ONCE = kept
+    rises = [item.different for item in families(pairs)]
+    same = {int(label) for item in rises for _, label in item} ^ set(range(len(pairs)))
+    assert all(max(np.abs(sums[i] - sums[j])) < 1e-12 for k, (i, j) in
+               enumerate(itertools.combinations(range(count), 2)) if k in same)  # fmt: skip

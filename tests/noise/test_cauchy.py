@@ -11,6 +11,7 @@ from mpmath import mp, mpf, quad
 from fugu.errors import BadNoise, UnknownName
 from fugu.noise import GeneralizedCauchy, Laplace
 from fugu.noise.cauchy import peak
+from fugu.noise.heavy import Cauchy4
 
 
 def density(noise: GeneralizedCauchy):
@@ -101,9 +102,12 @@ def test_a_scale_is_checked_as_for_every_noise(scale):
         Laplace(scale)
 
 
-def test_a_lattice_is_refused_with_the_reason_and_the_way_out():
-    with pytest.raises(BadNoise, match=r"no exact sampler on a lattice.*Laplace or Gaussian"):
-        GeneralizedCauchy(1, 2, grid=Fraction(1))
+def test_a_lattice_gives_the_noise_that_is_drawn_and_others_are_refused_with_the_way_out():
+    assert GeneralizedCauchy(1, 4, grid="1/3") == Cauchy4(1, Fraction(1, 3))
+    assert GeneralizedCauchy(1, 4, grid=1).released and not GeneralizedCauchy(1, 4).released
+    for tail in (3, 8, 2.5):
+        with pytest.raises(BadNoise, match=r"tail of 2, 4 or 6, got .*; leave out the grid"):
+            GeneralizedCauchy(1, tail, grid=Fraction(1))
 
 
 def test_bad_questions():

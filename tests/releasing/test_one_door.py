@@ -207,7 +207,19 @@ def test_natural_values_are_the_texts_that_the_command_line_takes():
         with pytest.raises(UsageError, match=next(iter(wrong))):
             fugu.Question(**wrong)
     with pytest.raises(UsageError, match="has no place in a scenario file"):
-        fugu.Question(hide="x=k").to_toml()
+        fugu.Question(no_header=True).to_toml()
+
+
+def test_a_hidden_share_has_its_section_which_a_release_reads_where_nothing_else_is_asked(tmp_path):
+    asked = fugu.Question(hide="x=k", statistics="mean(v),count(w=a)", rows=90, shares="0.4,0.5", tolerance="0.2",
+                          epsilon=1, bounds={"v": (0, 9)})  # fmt: skip
+    asked.save(tmp_path / "plan.toml")
+    assert fugu.Question.load(tmp_path / "plan.toml") == asked and asked.kind == "property"
+    (tmp_path / "both.toml").write_text('[question]\npublish = "v"\n[property]\nhide = "x=k"\nsweep = true\n')
+    assert fugu.Question.load(tmp_path / "both.toml") == fugu.Question(publish="v")
+    (tmp_path / "other.toml").write_text('[property]\nhide = "x=k"\nsweep = true\n')
+    with pytest.raises(UsageError, match=r"'sweep' in \[property\] .*: fugu release has no --sweep"):
+        fugu.Question.load(tmp_path / "other.toml")
 
 
 def test_what_is_no_plan_or_no_file_is_refused_by_name(folder):

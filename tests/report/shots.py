@@ -110,30 +110,41 @@ def strip(browser: Browser, path: Path | str, target: Path) -> None:
     drawn.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(target, optimize=True)
 
 
-STUDIO = {"studio-noise": "noise", "studio-sign": "sign", "studio-check": "check"}
+STUDIO = {
+    "studio-sequences": "noise", "studio-noise": "noise", "studio-sign": "sign", "studio-check": "check",
+}  # fmt: skip
 """Screens of the studio that have a picture."""
 
 
 def studio(browser: Browser, names: list[str]) -> None:
     """Draw screens of the studio on the clinic, as far as the officer's."""
     sys.path.append(str(ROOT / "tests" / "studio"))
-    from studios import running, state_of
+    from studios import ENTRIES, diaries, running, state_of
     from studios import tables as clinic
 
+    def drawn(client, *wanted: str) -> None:
+        for name in (name for name in names if name in wanted):
+            strip(browser, client.guard.origin + client.root + STUDIO[name], FOLDER / f"{name}.png")
+            print(f"drew docs/pictures/{name}.png")
+
+    def entered(client):
+        browser.open(client.address)
+        found = browser.call("Network.getCookies", urls=[client.guard.origin + client.root])["cookies"]
+        client.cookie = next(f"fugu={cookie['value']}" for cookie in found if cookie["name"] == "fugu")
+        return client
+
     with tempfile.TemporaryDirectory() as place:
-        folder = clinic(Path(place))
+        folder = clinic(diaries(Path(place)))
+        walked = {**state_of(folder), "reference": str(folder / "last.csv"), "table": "today.csv"}
+        with running(walked, str(folder / "today.csv")) as client:
+            drawn(entered(client).plan("", ENTRIES), "studio-sequences")
         with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
-            browser.open(client.address)
-            found = browser.call("Network.getCookies", urls=[client.guard.origin + client.root])["cookies"]
-            client.cookie = next(f"fugu={cookie['value']}" for cookie in found if cookie["name"] == "fugu")
-            client.plan().sign().release()
+            entered(client).plan().sign().release()
             out = folder / "out"
             given = [(file, (out / file).read_bytes()) for file in ("release-1.certificate.json", "release-1.csv")]
             client.upload([given[0], (given[1][0], given[1][1].replace(b"1", b"2", 1))], {"twice": "on"})
             client.wait()
-            for name in names:
-                strip(browser, client.guard.origin + client.root + STUDIO[name], FOLDER / f"{name}.png")
-                print(f"drew docs/pictures/{name}.png")
+            drawn(client, "studio-noise", "studio-sign", "studio-check")
 
 
 def main(names: list[str]) -> None:

@@ -90,7 +90,7 @@ def test_nobody_is_promised_less_than_the_budget_whatever_is_asked_of_which_mont
             refused += 1
     plain = {name: sum(exact(c.charge.guarantee.epsilon) * c.count for c in s._books.ledger.charges())
              for name, s in sessions.items()}  # fmt: skip
-    own = {name: s._belief.with_groups(s._seen[1].groups).worth(
+    own = {name: s._belief.with_groups(s._seen.belief.groups).worth(
         s._belief.read([(c.charge.guarantee, c.charge.reads, c.count) for c in s._books.ledger.charges()])).spent
         if s._seen is not None else Fraction(0) for name, s in sessions.items()}  # fmt: skip
     for person in range(200):

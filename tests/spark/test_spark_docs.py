@@ -18,7 +18,7 @@ def test_the_page_runs_and_prints_what_it_says(spark, tmp_path, monkeypatch):
         shutil.copy(ROOT / "src" / "fugu" / "examples" / table, tmp_path / copied)
     monkeypatch.chdir(tmp_path)
     namespace, blocks = {}, BLOCK.findall((ROOT / "docs" / "scale.md").read_text(encoding="utf-8"))
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     for code, prints in blocks:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

@@ -351,15 +351,6 @@ def test_a_group_with_missing_cells_is_refused_without_a_cell(spark):
         fugu.answer(spark.createDataFrame(table), "mean(n)", "s", fugu.Pure(1), EARLIER, by="w")
 
 
-def test_sequences_of_a_frame_are_those_of_the_table(spark):
-    day = pa.array([k // 30 for k in range(300)])
-    table = TODAY.append_column("day", day).append_column("who", pa.array([str(k % 30) for k in range(300)]))
-    table = table.filter(pa.compute.is_valid(table.column("w")))
-    known = fugu.sequences.sequence_schema(table, "who", "day", "w")
-    found = fugu.sequences.open_sequences(spark.createDataFrame(table).repartition(3), "who", "day", "w", known)
-    assert found == fugu.sequences.open_sequences(table, "who", "day", "w", known) and len(found) == 30
-
-
 LOST = (
     ONE_LOST
     + """
@@ -390,3 +381,16 @@ def test_an_executor_that_is_lost_changes_no_count(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     assert (tmp_path / "lost").exists()
     assert done.stdout.splitlines()[-1] == "[[[667, 667, 667, 667, 666, 666, 0]]]"
+
+
+def test_the_reference_of_a_session_is_counted_where_it_is(spark, stays, monkeypatch):
+    """And gives the beliefs, the noise and the certificate of the same rows in memory, in whatever order they come."""
+    found = []
+    for reference in (spark.createDataFrame(EARLIER).repartition(4), EARLIER, EARLIER.take(RNG.permutation(260))):
+        session = fugu.Session(TODAY, reference, "s", fugu.Pure(1), unit="u", ledger=False)
+        session.ask_all([{"query": query, **options} for query, options in ASKED])
+        found.append((session.certificate.claims, session._belief.fingerprint))
+    assert found[0][0] == found[1][0] == found[2][0]
+    assert found[0][1] != found[1][1]  # a ledger knows beliefs by their rows in order: here in that of their cells
+    again = spark.createDataFrame(EARLIER.take(RNG.permutation(260))).repartition(2)
+    assert fugu.Session(TODAY, again, "s", fugu.Pure(1), unit="u", ledger=False)._belief.fingerprint == found[0][1]

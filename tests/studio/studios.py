@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import random
 import re
 import shutil
 import threading
@@ -18,6 +19,27 @@ CLINIC = Path(fugu.__file__).parent / "examples"
 FORM = "application/x-www-form-urlencoded"
 ASKED = {"protect": "4", "unit": "0", "kind": "statistics", "count": "on", "mean": ["5"], "histogram": ["3"], "by": "2"}
 """Counts, means and a histogram of the clinic, for each sex; the secret is who smokes."""
+
+
+HIDDEN = {"kind": "property", "condition": "smoker=yes", "mean": ["5"], "counted": "sex=F"}
+"""A mean and a count of the clinic that hide how many smoke."""
+ENTRIES = {"kind": "sequences", "user": "0", "order": "1", "state": "2", "top": "2", "entries": ["histogram"],
+           "length": "12"}  # fmt: skip
+"""The most frequent places, and how many entries each has; see `diaries`."""
+
+
+def diaries(folder):
+    """A reference of sequences and a private table, in a folder; the private one has a mark in some cells."""
+    for name, seed, users in (("last.csv", 1, 40), ("today.csv", 2, 30)):
+        draw, lines = random.Random(seed), ["user,time,place"]
+        for user in range(users):
+            place = "home"
+            for hour in range(12):
+                shown = "Xenomarker" if name == "today.csv" and draw.random() < 0.02 else place
+                lines.append(f"u{user},{hour},{shown}")
+                place = draw.choices(("home", "work", "shop"), ((6, 3, 2), (3, 6, 2), (4, 3, 3))[len(place) % 3])[0]
+        (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
 
 
 def tables(folder):
@@ -131,11 +153,11 @@ class Client:
             assert time.monotonic() < until, "it takes too long"
             time.sleep(0.05)
 
-    def plan(self, rows="900", **more):
+    def plan(self, rows="900", asked=ASKED, **more):
         """As far as the screen to sign."""
         for name, fields in (
             ("tables", {"rows": rows}),
-            ("question", {**ASKED, **more}),
+            ("question", {**asked, **more}),
             ("noise", {"epsilon": "0.5"}),
         ):
             status, _, text = self.post(name, fields)

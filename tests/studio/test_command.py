@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 import urllib.request
+from importlib import resources
 
 import pytest
 from studios import tables
@@ -43,11 +46,15 @@ def test_it_imports_nothing_that_reads_tables():
 
 def test_it_opens_prints_its_address_once_and_ends_with_ctrl_c(tmp_path):
     folder = tables(tmp_path)
-    words = ["studio", str(folder / "clinic_reference.csv"), "--no-browser", "--out", str(folder / "out")]
+    told = tomllib.loads(resources.files("fugu.cli").joinpath("commands.toml").read_text("utf-8"))
+    program, *words = shlex.split(told["Start"]["studio"]["example"])  # as its help says
+    (folder / "clinic_reference.csv").rename(folder / words[1])
+    (folder / "clinic_today.csv").rename(folder / words[3])
     begun = time.monotonic()
     run = subprocess.Popen(
-        [sys.executable, "-m", "fugu", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-m", program, *words, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, cwd=folder,
+    )  # fmt: skip
     try:
         address = re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", run.stderr.readline())[0]
         told = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(address, timeout=60)

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from studios import ASKED, FORM, running, state_of, tables
+from studios import ASKED, FORM, HIDDEN, running, state_of, tables
 
 from fugu.studio import app, guard
 from fugu.studio.guard import FILE, FormNumbers, Guard, TurnedAway
@@ -177,6 +177,14 @@ def test_numbers_in_queries_are_measured_before_they_are_read(studio):
     )  # no such column, and the rest stands
     assert studio.post("question", {**ASKED, "protect": "999"})[0] == 400
     assert studio.post("question", {**ASKED, "condition": "x" * 3000})[0] == 400
+    walked = {"kind": "sequences", "user": "0", "order": "1", "state": "2", "top": "1"}
+    fields = (HIDDEN, "tolerance"), (HIDDEN, "counted"), *((walked, name) for name in ("user", "order", "state", "top"))
+    for asked, field in fields:
+        for text in ("9" * 3000, "1e100000000", "../x", "<img src=x>"):
+            status, _, page = studio.post("question", {**asked, field: text})
+            assert status == 400 and "<img" not in page, (field, text)
+    for field in ("counted_state", "cuts", "length"):
+        assert studio.post("question", {**walked, field: "9" * 3000})[0] == 400
 
 
 def test_a_body_is_counted_while_it_comes():

@@ -10,18 +10,19 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import zipfile
 from pathlib import Path
 
 import pytest
-from studios import running, state_of, tables
+from studios import ENTRIES, HIDDEN, diaries, running, state_of, tables
 
 import fugu
 from fugu.ledger import Books, books
 from fugu.report.figures import use_figures
-from fugu.studio import app, desk, forms, levers, work
+from fugu.studio import app, desk, forms, levers, looks, work
 from fugu.studio.jobs import STOPPED, Child, Job
 
 
@@ -136,14 +137,14 @@ def test_no_private_cell_is_said_anywhere(went, capfd):
     outside = [path for path in (folder / "out").iterdir() if "private" not in path.name]
     texts = [*pages.values(), *(path.read_text() for path in outside), *capfd.readouterr()]
     assert not [mark for mark in marks[:5] for text in texts if mark in text]
-    assert not list(Path(work.tempfile.gettempdir()).glob("fugu-studio-*"))
+    assert not list(Path(tempfile.gettempdir()).glob("fugu-studio-*"))
 
 
 def test_the_archive_has_what_may_go_out(went):
     client, _, _ = went
     status, headers, _ = client.get("zip")
     assert status == 200 and headers["content-type"] == "application/zip"
-    with zipfile.ZipFile(io.BytesIO(desk.packed(client.studio.state))) as whole:
+    with zipfile.ZipFile(io.BytesIO(looks.packed(client.studio.state))) as whole:
         assert set(whole.namelist()) == {"release-1.csv", "release-1.certificate.json", "release-1.report.html"}
 
 
@@ -163,7 +164,7 @@ def test_a_plan_that_was_changed_after_it_was_signed_is_not_released(tmp_path):
     folder = tables(tmp_path)
     plan = {"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)", "protect": "smoker"}
     state = state_of(folder, plan=plan, epsilon="0.5", place=1)
-    every = [str(k) for k in range(len(desk.picture(state, "0.5")["forecast"].assumptions))]
+    every = [str(k) for k in range(len(looks.picture(state, "0.5")["forecast"].assumptions))]
     form = {"assumed": every, "person": ["Ada"], "role": ["steward"], "answer": ["on"]}
     desk.taken({"name": "sign", "state": state, "form": form, "number": "1", "jobs": {}})
     file, out = folder / "out" / "release-1.plan.toml", folder / "out" / "release-1.csv"
@@ -180,11 +181,28 @@ def test_a_plan_that_was_changed_after_it_was_signed_is_not_released(tmp_path):
     assert not out.exists() and not (folder / "ledger.db").exists()
 
 
+def test_the_first_page_waits_for_what_was_planned_before(tmp_path, monkeypatch):
+    folder, ask = tables(tmp_path), Child.ask
+    plan = {"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)", "protect": "smoker"}
+    state = state_of(folder, plan=plan, epsilon="0.5", place=1)
+    every = [str(k) for k in range(len(looks.picture(state, "0.5")["forecast"].assumptions))]
+    form = {"assumed": every, "person": ["Ada"], "role": ["steward"], "answer": ["on"]}
+    desk.taken({"name": "sign", "state": state, "form": form, "number": "1", "jobs": {}})
+
+    def slow(self, told, *more):
+        time.sleep(0.5 * (told.get("do") == "begin"))
+        return ask(self, told, *more)
+
+    monkeypatch.setattr(Child, "ask", slow)
+    with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
+        assert client.enter().get("")[1]["location"] == "release"
+
+
 def test_nobody_signs_without_every_assumption_a_name_and_a_word(tmp_path):
     folder = tables(tmp_path)
     state = state_of(folder, plan={"reference": str(folder / "clinic_reference.csv"), "query": "mean(chol)",
                                    "protect": "smoker"}, epsilon="0.5", place=1)  # fmt: skip
-    count = len(desk.picture(state, "0.5")["forecast"].assumptions)
+    count = len(looks.picture(state, "0.5")["forecast"].assumptions)
     every = [str(k) for k in range(count)]
     whole = {"assumed": every, "person": ["Ada"], "role": ["steward"], "answer": ["on"]}
     for wrong in (
@@ -212,6 +230,90 @@ def test_four_tabs_at_once_draw_once(went):
     client, folder, _ = went
     assert sum(kind == "release" for kind, _ in client.asked) >= 1
     assert [state for _, state in requests_in(folder)] == ["settled"]
+
+
+def paths(folder, kind):
+    """Reference and private table of a kind of question, and what its form asks."""
+    if kind == "sequences":
+        diaries(folder)
+        return folder / "last.csv", folder / "today.csv", ENTRIES
+    tables(folder)
+    private = folder / "clinic_today.csv"
+    private.write_text(private.read_text().replace(",F,", ",Xenomarker,", 3))
+    return folder / "clinic_reference.csv", private, HIDDEN
+
+
+@pytest.mark.parametrize("kind", ["sequences", "property"])
+def test_sequences_and_what_hides_a_share_go_the_same_way(kind, tmp_path, monkeypatch):
+    asked, ask = [], Child.ask
+
+    def heard(self, told, *more):
+        asked.append((self.kind, json.dumps(told)))
+        return ask(self, told, *more)
+
+    monkeypatch.setattr(Child, "ask", heard)
+    reference, table, form = paths(tmp_path, kind)
+    (tmp_path / "hidden").mkdir()
+    private = table.rename(tmp_path / "hidden" / table.name)
+    state = {**state_of(tmp_path), "reference": str(reference), "table": private.name}
+    with running(state, str(private)) as client:
+        client.enter().plan("900", form)
+        pages = {name: client.get(name)[2] for name in ("question", "noise", "improve")}
+        wanted = re.search(r'data-epsilon="([^"]+)"', client.get("noise?error=8")[2])[1]
+        assert client.get("noise?error=0.0000001")[0] == 400
+        plan = client.studio.state["plan"]
+        assert client.post("improve", {"measure": "on"})[0] == client.post("sign", {"look": "on"})[0] == 303
+        client.wait()
+        pages |= {"measured": client.get("improve")[2]}
+        look = client.get("sign")[2]
+        client.sign().release()
+        pages |= {name: client.get(name)[2] for name in ("release", "ledger")}
+    assert "records." in look and "Private" in look
+    assert {told for told, said in asked if "hidden" in said} == {"release", "look"}
+    least, before = (
+        fugu.release(fugu.Question(**plan, epsilon=epsilon), dry_run=True).usable.figures
+        for epsilon in (wanted, forms.epsilon_at(forms.place_of(wanted) - 1))
+    )
+    assert max(each.numbers.get("error") or each.size for each in least) <= 8.0
+    assert max(each.numbers.get("error") or each.size for each in before) > 8.0
+    assert f'value="{kind}" checked' in pages["question"] and "as declared" in pages["noise"]
+    assert "Twice the epsilon, 1" in pages["measured"] and "leave out" in pages["measured"].lower()
+    out = tmp_path / "out"
+    beside = {"published": out / "release-1.csv", "reference": reference, "ledger": tmp_path / "ledger.db"}
+    verdict = fugu.verify(str(out / "release-1.certificate.json"), **beside, twice=True)
+    assert verdict.holds and not [line for line in verdict.checks if line[1] == "fails"]
+    assert [state for _, state in requests_in(tmp_path)] == ["settled"] and "Ada" in pages["release"]
+    texts = [*pages.values(), *(file.read_text() for file in out.iterdir() if "private" not in file.name)]
+    assert not [text for text in (*texts, look) if "Xenomarker" in text]
+    assert fugu.Question.load(out / "release-1.plan.toml").kind == kind
+
+
+def test_half_may_be_kept_and_a_second_release_follows_of_what_the_ledger_still_allows(tmp_path):
+    folder = tables(tmp_path)
+    with running(state_of(folder), str(folder / "clinic_today.csv")) as client:
+        asked = {"protect": "4", "unit": "0", "kind": "statistics"}
+        client.enter().plan(asked={**asked, "mean": ["5"]})
+        before = client.get("sign")[2]
+        assert client.post("sign", {"share": "on"})[1]["location"] == "sign"
+        shared = client.get("sign")[2]
+        client.sign().release()
+        assert client.studio.state["release"].get("files"), client.studio.state["release"]
+        kept = json.loads(client.get("export")[2])
+        found = desk.begun({"state": state_of(folder)})["state"]
+        assert client.post("question", {**asked, "histogram": ["3"]})[0] == 303
+        assert client.post("noise", {"epsilon": "0.25"})[0] == 303
+        client.sign().release()
+        assert client.studio.state["release"].get("files"), client.studio.state["release"]
+        spent = client.post("question", {**asked, "histogram": ["2"]})
+        head = client.get("ledger")[2]
+    assert "no other question can be asked" in before and "epsilon 0.25 now" in before
+    assert "against anybody 1.25 of epsilon 2.5" in shared and "epsilon 0.125 now" in shared
+    assert found["total"] == "0.5" and found["epsilon"] == "0.25"
+    assert kept["data sets"][0]["budget"]["epsilon"] == 0.5 and kept["requests"][0]["state"] == "settled"
+    assert spent[0] == 400 and "nothing is left" in spent[2] and "against anybody nothing of epsilon 2.5" in head
+    for number in (1, 2):
+        beside = {"published": folder / "out" / f"release-{number}.csv", "ledger": folder / "ledger.db"}
+        assert fugu.verify(str(folder / "out" / f"release-{number}.certificate.json"), **beside).holds
 
 
 @pytest.mark.parametrize("after", [0.0, 0.9])
@@ -295,6 +397,25 @@ def test_forms_say_what_they_ask(tmp_path):
     assert {name: said for name, said in again.items() if said != [""]} == {
         k: v for k, v in form.items() if k != "rows"
     }
+    hidden = forms.question_of({**form, "kind": ["property"], "counted": ["sex=F, ward=north"]}, seen, "ref.csv")
+    assert hidden == {"reference": "ref.csv", "hide": "smoker", "rows": 900, "bounds": {"chol": ["100", "400"]},
+                      "statistics": "mean(chol); count(sex=F); count(ward=north)"}  # fmt: skip
+    entries = {"kind": ["sequences"], "user": ["0"], "state": ["2"], "top": ["3"], "length": ["50"], "cuts": ["0,5"],
+               "entries": ["histogram", "transitions", "mean"], "counted_state": ["F"]}  # fmt: skip
+    walked = forms.question_of({**form, **entries}, seen, "ref.csv")
+    assert walked == {"reference": "ref.csv", "by": "patient", "state": "sex", "length": 50, "repeats": "rows",
+                      "bins": "0,5", "query": "top3; histogram; transitions; mean(sex); count(F)"}  # fmt: skip
+    assert forms.question_of({**form, **entries, "order": ["1"]}, seen, "ref.csv")["order"] == "age"
+    for whole in (hidden, walked):
+        assert forms.question_of(forms.asked_in(whole, seen) | {"rows": ["900"]}, seen, "ref.csv") == whole
+    for wrong, why in (
+        ({**entries, "state": [""]}, "in which state"), ({**entries, "top": ["x"]}, "is a whole number"),
+        ({**entries, "length": ["-1"]}, "longest sequence"),
+        ({"kind": ["property"], "mean": []}, "at least one number"),
+        ({"kind": ["property"], "protect": [""]}, "kept secret"), ({**entries, "user": ["99"]}, "not one of"),
+    ):  # fmt: skip
+        with pytest.raises(fugu.errors.UsageError, match=why):
+            forms.question_of({**form, **wrong}, seen, "ref.csv")
     stored = forms.asked_in(fugu.Question(**plan).to_json(), seen)
     assert stored == {**again, "low5": ["100.0"], "high5": ["400.0"]}
     for epsilon in ("0.01", "0.5", "3", "10"):

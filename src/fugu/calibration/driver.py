@@ -116,7 +116,7 @@ def rows_of(offers: Sequence[Offer], ask: Ask) -> tuple[Row, ...]:
     return tuple(found[id(offer)] for offer in offers)
 
 
-NoiseName = Literal["best", "laplace", "gaussian", "cauchy", "atoms"]
+NoiseName = Literal["best", "laplace", "gaussian", "cauchy", "cauchy2", "cauchy4", "cauchy6", "atoms"]
 MethodName = Literal[
     "best", "exact",
     "l1", "wasserstein", "closeness", "relaxed-paper", "relaxed",
@@ -151,8 +151,9 @@ def calibrate(
     - `scenario_or_pairs`: a `Scenario`, a `LawPair`, a `Shifted`, or a list of pairs: what must look alike.
     - `budget`: `Pure`, `Approx`, `Renyi` or `RenyiCurve` with a finite epsilon.
     - `noise`: "best" (all that is added and can be released, so without bias), "laplace", "gaussian", "atoms" (Laplace
-      noise on the atoms of the laws: never a value off the support, biased towards the middle at the ends), or "cauchy"
-      (analysis only).
+      noise on the atoms of the laws: never a value off the support, biased towards the middle at the ends), "cauchy2",
+      "cauchy4" or "cauchy6" (generalised Cauchy noise on a lattice, its tails a power), or "cauchy" (continuous, for
+      analysis only).
     - `method`: "best", or one of the names that `compare` lists, or what the papers call one of them ("GWM" is
       "wasserstein", docs/glossary.md): the certificate carries fugu's name. "optimal-channel" publishes through the
       channel of least error for exactly these laws (`optimal_channel` has its options), which is never taken by itself

@@ -7,27 +7,27 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fugu.checking.columns import ColumnCheck, checked_column, tally
+from fugu.checking.columns import ColumnCheck, Tally, checked_column, tally
 from fugu.data.field import Field, is_gone
 from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private, open_private
 from fugu.data.schema import ABSENT, Schema
 from fugu.errors import BadTable, PriorNotPublic, RepeatedUnit, UsageError, did_you_mean
-from fugu.ledger.fingerprint import ROWS, cells, fingerprints
+from fugu.ledger.fingerprint import ROWS, Marks, cells, fingerprints
 from fugu.ledger.gathering import Bits, beyond_chance, in_common
 from fugu.ledger.keys import key_of, place_of
 from fugu.ledger.store import Books, LockedView
 from fugu.question import RECORDS
-from fugu.scenario.query import persons_in
+from fugu.scenario.query import in_one_spelling, persons_in
 from fugu.shown import Shown
 from fugu.visible import Json, columned, several, visible
 
@@ -168,16 +168,20 @@ def check(
 def checked(
     private: Private, reference: Table | None, unit: str | None = None, ledger: str | os.PathLike[str] | None = None,
     absent: Iterable[str] = (), data: str | None = None, size: int | None = None,
+    known_by: Callable[[], Marks] | None = None,
 ) -> Check:  # fmt: skip
     """The same of a table that was opened already, without reading it again.
 
     `private`: as `open_private` opened it; `reference`: the public table as it stands; `unit`, `ledger`: as in `check`;
     `absent`: what is to be said of columns that it does not have; `data`: its own name in the ledger; `size`: how many
-    rows the table has of which these are some."""
+    rows the table has of which these are some; `known_by`: as in `in_ledger`."""
     schema, rows, read = private.schema, [], private.table.columns
     unread = {unit} - {*read} if unit in private.whole.columns else set()  # the engine has seen to it
     for name in (name for name in schema.fields if name in (*read, *unread)) if unread else read:
-        mine = tally(schema.fields[name], private.whole.raw(name), partial(private.table.exact, name), schema)
+        if name == unit and schema.fields[name].public and (unread or private.persons is not None):
+            mine = Tally(len(private))  # nobody is missing
+        else:
+            mine = tally(schema.fields[name], private.whole.raw(name), partial(private.table.exact, name), schema)
         theirs = None
         if reference is not None and name in reference.columns:
             raw = reference.raw(name)
@@ -185,9 +189,9 @@ def checked(
         rows.append(checked_column(name, schema, mine, theirs))
     overlaps: list[Overlap | None] = []
     if reference is not None:
-        overlaps += [shared_people(private.whole, reference, unit), shared_rows(private.whole, reference, unit)]
+        overlaps += [shared_people(private, reference, unit), shared_rows(private.whole, reference, unit)]
     if ledger is not None:
-        overlaps += in_ledger(private.whole, ledger, unit, data)
+        overlaps += in_ledger(private.whole, ledger, unit, data, known_by)
     whole = None if size in (None, len(private)) else size
     return Check(len(private), tuple(rows), tuple(x for x in overlaps if x is not None), tuple(absent), whole)
 
@@ -276,20 +280,25 @@ def shared_rows(table: Table, reference: Table, unit: str | None = None) -> Over
     return Overlap("the reference", "rows", shared, len(one), chance, beyond)
 
 
-def shared_people(table: Table, reference: Table, unit: str | None) -> Overlap | None:
+def shared_people(private: Private, reference: Table, unit: str | None) -> Overlap | None:
     """How many of the people of the table are in the reference; None where one of the two does not name them."""
-    if unit is None or unit not in table.columns or unit not in reference.columns:
+    if unit is None or unit not in private.whole.columns or unit not in reference.columns:
         return None
-    raw, read = table.raw(unit), Field("identifier").read
+    raw, read = private.whole.raw(unit), Field("identifier").read
     theirs = read(unit, reference.raw(unit))
     two = set(theirs.values[~theirs.missing].tolist())
-    if raw.array is not None and raw.array.dtype.kind == "i":  # millions of numbers: those of the few are looked up
+    if not two:
+        return None
+    if private.persons is not None:
+        one: Collection[Any] = private.persons
+        two = {*in_one_spelling([*two])}
+    elif raw.array is not None and raw.array.dtype.kind == "i":  # millions of numbers: those of the few are looked up
         numbers = {int(text) for text in two if _WHOLE.fullmatch(text)}
         one, two = set(raw.array[~np.asarray(raw.masked)].tolist()), numbers
     else:
         mine = read(unit, raw)
         one = set(mine.values[~mine.missing].tolist())
-    shared = len(one & two)
+    shared = len(two.intersection(one))
     return Overlap("the reference", "people", shared, len(one), None, shared > PEOPLE * max(len(one), 1))
 
 
@@ -332,19 +341,23 @@ def _counts(one: Bits, two: Bits) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def in_ledger(
-    table: Table, ledger: str | os.PathLike[str], unit: str | None, data: str | None = None
-) -> list[Overlap | None]:
+    table: Table, ledger: str | os.PathLike[str], unit: str | None, data: str | None = None,
+    known_by: Callable[[], Marks] | None = None,
+) -> list[Overlap | None]:  # fmt: skip
     """Of every data set that the ledger would take for one of the same people: how many of them are in both.
 
     By the column that names the person, where the ledger knows who is in the data set; else by its rows. `data`: the
-    name of the table itself in the ledger, which may be new yet."""
+    name of the table itself in the ledger, which may be new yet; `known_by`: its marks, where others ask for them."""
     kept = Books(place_of(ledger), 30.0)
     if not kept.there():
         if data is not None:
             return []
         raise UsageError(f"no ledger {kept.name!r}; check the path")
-    named = () if unit is None or unit not in table.columns else table.raw(unit).to_list()
-    marks = fingerprints(table, [cell for cell in named if not is_gone(cell, frozenset(ABSENT))] or None)
+    if known_by is None:
+        named = () if unit is None or unit not in table.columns else table.raw(unit).to_list()
+        marks = fingerprints(table, [cell for cell in named if not is_gone(cell, frozenset(ABSENT))] or None)
+    else:
+        marks = known_by()
 
     def look(view: LockedView) -> list[Overlap | None]:
         own, rows, found = (

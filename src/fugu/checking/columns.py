@@ -94,7 +94,7 @@ def tally(known: Field, raw: Raw, read_as: Callable[[], Column], schema: Schema)
     if not len(codes):
         return Tally(0)
     counts, absent = np.bincount(codes, minlength=len(cells)), frozenset(schema.absent)
-    gone = [k for k, cell in enumerate(cells) if counts[k] and is_gone(cell, absent)]
+    gone = [k for k, (cell, n) in enumerate(zip(cells, counts.tolist(), strict=True)) if n and is_gone(cell, absent)]
 
     def number(cell: object) -> float:
         return known.day(cell) if known.dated else meant(cell, schema.decimal)

@@ -26,6 +26,7 @@ _COLUMNS = ("publish", "protect", "unit", "by", "order", "state", "end", "target
 """Options that name columns."""
 _OF_A_REFERENCE = ("reference", "publish", "protect")
 """What is needed of a table, unless the laws are stated by hand."""
+_STATED = frozenset({"laws", "chain"})
 _EITHER = (("publish", "query"), ("reference", "public_prior"), ("ledger", "no_ledger"))
 """Options of which one at most is given: one on the command line overrides the other of the file."""
 Command = Callable[..., None]
@@ -143,7 +144,7 @@ class ScenarioCommand(Helped):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Values of the file stand where defaults would; overriding one is said on stderr."""
         place = _value_of(args, _SCENARIO)
-        by_hand = _value_of(args, "--laws") is not None
+        by_hand = any(_value_of(args, f"--{name}") is not None for name in _STATED)
         if place is None:
             return self._parsed(ctx, args, by_hand)
         file = ScenarioFile.load(place)
@@ -158,7 +159,7 @@ class ScenarioCommand(Helped):
                     _say(option, repr(one), file.path.name)
                     del values[one]
         ctx.default_map = values
-        rest = self._parsed(ctx, args, by_hand or "laws" in values)
+        rest = self._parsed(ctx, args, by_hand or not _STATED.isdisjoint(values))
         for param in self.params:
             source = ctx.get_parameter_source(str(param.name))
             if param.name in values and source is not None and source.name == "COMMANDLINE":

@@ -28,6 +28,7 @@ from fugu.cli.console import (
 )
 from fugu.data import Schema
 from fugu.documents.sentences import protected
+from fugu.errors import UsageError
 from fugu.files import check_apart
 from fugu.guarantee import Approx, Pure, weaknesses
 from fugu.guarantee.composition import EACH_ENTRY, both, promise, quote
@@ -130,6 +131,11 @@ def compare(question: Question, more: Comparing, as_json: bool) -> None:
     """Show what fits the question: rules for sequences, routes for statistics, methods for a column."""
     if question.kind == SEQUENCES:
         question.refuse("alpha", beside=more)
+        if question.chain is not None:
+            raise UsageError(
+                "rules are compared on sequences of a reference; with a chain by hand, fugu influence says what each "
+                "entry may spend, and fugu release --dry-run how usable an answer is"
+            )
         _rules(question, more.users, as_json)
     elif question.kind == COLUMN:
         question.refuse(beside=more)

@@ -23,7 +23,7 @@ from fugu.progress import report, stage
 from fugu.queries.sequence_prior import Chain, believed, chain_json, steps_of
 from fugu.question import Question
 from fugu.releasing import options
-from fugu.releasing.sequence_route import EntryColumns, columns_of, unprotected
+from fugu.releasing.sequence_route import EntryColumns, columns_of, stated_chain, unprotected
 from fugu.visible import several
 
 _USUAL, _FEW = 0.95, 12
@@ -40,13 +40,14 @@ def influence(question: Question, plot: str | None, as_json: bool) -> None:
     with progress():
         stage("reading the sequences")
         wanted = columns_of(question)
-        known, told_before = wanted.timed(table)[1], wanted.told
+        by_hand = stated_chain(question)
+        known, told_before = wanted.timed(table if by_hand is None else wanted.stand_in(by_hand))[1], wanted.told
         stage("fitting the chain")
         modelled = told_before.sequence.gaps == MODELLED and length is None and level is None
         steps = steps_of(known.plan, known.sequences) if modelled else None
-        chain: Chain = believed(known, told_before, wanted.state, smoothing, length, start, level, steps)
+        chain: Chain = by_hand or believed(known, told_before, wanted.state, smoothing, length, start, level, steps)
         written = chain_json(chain)
-        beside = _beside(wanted, known, length, start, asked) if level is None and not smoothing else None
+        beside = _beside(wanted, known, length, start, asked) if not (by_hand or level or smoothing) else None
         stage("the curve of influence")
         curve = fugu.influence(chain)
         at = (*(b for b in _AT if b < chain.length), chain.length)
@@ -59,7 +60,8 @@ def influence(question: Question, plot: str | None, as_json: bool) -> None:
         best = fugu.dp_budget(chain, asked)
         group = as_fraction(asked) / chain.length
     told: dict[str, Any] = {
-        "users": len(known.sequences), "states": list(chain.states), "length": chain.length, "smoothing": smoothing,
+        "users": 0 if by_hand else len(known.sequences), "states": list(chain.states), "length": chain.length,
+        "smoothing": smoothing,
         "start": written["initial"], "forbidden transitions": written["forbidden transitions"],
         **({"confidence": written["confidence"]["confidence"]} if "confidence" in written else {}),
         "skipped": list(chain.skipped), "influence": [{"b": b, "a": a} for b, a in points], "epsilon": float(asked),
@@ -102,10 +104,11 @@ def _show(told: dict[str, Any], group: Fraction) -> None:
     if "confidence" in told:
         level = float(Fraction(told["confidence"]))
         sure = f"; every chain between limits that hold the truth with confidence {level:.10g} over the draw of SEQ"
+    whose = f"{told['users']} users" if told["users"] else "stated by hand"
     out.print(
-        f"{told['users']} users; {several(len(names), 'state')} ({escape(listed)}); length {told['length']}; "
+        f"{whose}; {several(len(names), 'state')} ({escape(listed)}); length {told['length']}; "
         f"{told['forbidden transitions']} of {len(names) ** 2} transitions forbidden; smoothing {told['smoothing']:g}; "
-        f"{told['start'] if isinstance(told['start'], str) else 'fitted'} start{sure}"
+        f"{told['start'] if isinstance(told['start'], str) else 'fitted' if told['users'] else 'stated'} start{sure}"
         f"{escape(unprotected(told['skipped']))}",
         soft_wrap=True,
     )

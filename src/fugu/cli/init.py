@@ -181,6 +181,7 @@ def written_back(path: str) -> str:
     chosen: dict[str, Said] = {
         "data": {"name": document["data"]["name"]} if released else {},
         "question": _question(recipe),
+        **({"sequence": {"chain": recipe["chain"]}} if "chain" in recipe else {}),
         "secrets": _section(recipe, "secrets"),
         "beliefs": _section(recipe, "beliefs"),
         "budget": {"epsilon": _number(recipe["epsilon"])} if what == RECORDS else budget,

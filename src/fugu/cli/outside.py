@@ -27,7 +27,7 @@ from fugu.guarantee import Approx, Guarantee, Pure, weaknesses
 from fugu.guarantee.composition import both, promise, quote
 from fugu.ledger import Books, books, keys
 from fugu.ledger.accountant import at_delta
-from fugu.ledger.books import BEFORE, HELD, Account, accounts
+from fugu.ledger.books import Account, accounts
 from fugu.ledger.keys import Address, Place, own_ledger, place_of
 from fugu.mechanism import Certificate
 from fugu.numbers.checks import is_share
@@ -310,17 +310,8 @@ def ledger_show(
     """Every data set: budget, what was asked, spent, worth under its prior and left; and the last requests."""
     found, entries = Books(_place(ledger)).read(lambda view: (accounts(view, all_of := books.history(view)), all_of))
     if as_json:
-        listed = [{"data": e.data, "request": e.request, "state": e.state, "kind": e.kind, "charge": e.guarantee,
-                   "against anybody": e.anybody, "worth so far": e.worth, "at": e.at, "note": e.note,
-                   "asked": e.asked, "skipped": list(e.skipped)} for e in entries]  # fmt: skip
-        sets = [{"name": a.own.name, "budget": a.own.budget, "requests": a.asked, "spent": a.spent,
-                 "spent is": str(a.why) or (BEFORE if a.translated else HELD), "worth": a.worth, "left": a.left,
-                 "quote": a.quoted, "against anybody": a.anybody, "people also in": list(a.others), "cap": a.own.cap,
-                 "fingerprint": known.marks[0] if known.marks else None, "prior": known.prior,
-                 "believed": known.believed, "entries": known.entries,
-                 **({} if delta is None else {"at delta": _at(a, delta)})}
-                for a in found for known in (a.own.known,)]  # fmt: skip
-        print_json({"data sets": sets, "requests": listed})
+        sets = [{**a.to_json(), **({} if delta is None else {"at delta": _at(a, delta)})} for a in found]
+        print_json({"data sets": sets, "requests": [entry.to_json() for entry in entries]})
         return
     for account in found:
         own, known = account.own, account.own.known

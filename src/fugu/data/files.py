@@ -97,9 +97,11 @@ def form_of(path: str | os.PathLike[str], dialect: Dialect = _PLAIN) -> str:
     if not streamed:
         _require_file(path)
     form = ".csv" if streamed else next((end for end in FORMS if name.lower().endswith(end)), "")
-    begins = b""
-    with suppress(OSError), opened(path) as raw:
-        begins = raw.read(4)
+    try:
+        with opened(path) as raw:
+            begins = raw.read(4)
+    except OSError:
+        raise BadTable(f"{name!r} cannot be read; check who may read it") from None
     if begins == b"" and (streamed or file.stat().st_size == 0):
         raise BadTable(f"{'the input' if name == '-' else repr(name)} is empty; a table needs a header line and rows")
     # of a file whose first line is a record only the ending is looked at: no record decides how it is read
@@ -295,7 +297,7 @@ def _coded(names: tuple[str, ...], chunks: Iterable[Cells]) -> Table:
         for chunk in chunks:
             for column, place, found in zip(chunk, places, codes, strict=True):
                 cells, own = coded(column)
-                found.append(np.array([place[cell] for cell in cells], dtype=np.int64)[own])
+                found.append(np.fromiter(map(place.__getitem__, cells), np.int64, len(cells))[own])
     except MemoryError as error:
         raise refused(error, "") from None
     none = np.zeros(0, dtype=np.int64)

@@ -302,18 +302,22 @@ def long_plan(
     rows = np.lexsort((np.arange(len(codes)), places, codes))
     same = (np.diff(codes[rows]) == 0) & (np.diff(places[rows]) == 0)
     if same.any() and layout.repeats == REFUSE:
-        finer = "" if step is None else f" in steps of {step.text}"
-        where = "the file" if by is None else f"a user of column {by!r}"
-        raise BadTable(
-            f"column {order.name!r} repeats a time{finer} within {where}, so the order of the entries is unknown; keep "
-            "one row for each time, or say which counts: --repeats first, last, or rows (all, in the order of the file)"
-        )
+        raise repeated_time(by, order.name, "" if step is None else f" in steps of {step.text}")
     if layout.repeats == FIRST:
         rows = rows[np.concatenate([[True], ~same])]
     elif layout.repeats == LAST:
         rows = rows[np.concatenate([~same, [True]])]
     cells = _split(names, codes, rows)
     return EntryPlan(cells, {user: [at[row] for row in found] for user, found in cells.items()}, step, times.timed)
+
+
+def repeated_time(by: str | None, order: str, finer: str = "") -> BadTable:
+    """The refusal of two rows of a user at one time."""
+    where = "the file" if by is None else f"a user of column {by!r}"
+    return BadTable(
+        f"column {order!r} repeats a time{finer} within {where}, so the order of the entries is unknown; keep one row "
+        "for each time, or say which counts: --repeats first, last, or rows (all, in the order of the file)"
+    )
 
 
 def secret_times(

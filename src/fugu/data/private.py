@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, final
@@ -59,6 +59,8 @@ class Private:
     """All columns of the table as they stand: for a ledger to recognise it by, and for `images`."""
     apart: int | None = None
     """How many rows a table has that stays where it is, in Spark, and is counted there."""
+    persons: tuple[str, ...] | None = None
+    """Who is in it, each in one row and one spelling; None where nobody looked."""
     _cells: dict[tuple[str, Field | None], tuple[NDArray[np.int64], list[Any]]] = field(default_factory=dict)
 
     @cached_property
@@ -72,6 +74,12 @@ class Private:
 
     def __repr__(self) -> str:
         return f"Private({len(self.columns)} columns)"
+
+    def named(self, persons: tuple[str, ...] | None) -> Private:
+        """The same, of which it is known who is in it."""
+        found = replace(self, persons=persons)
+        vars(found)["table"] = self.table  # which is read already
+        return found
 
     def tally(self, tally: RecordSum) -> Counter[Any]:
         """The sum of a tally over all records; worked out where the table is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, final
@@ -14,12 +14,21 @@ import numpy as np
 
 from fugu.data.cells import OTHER, number_of, text_of
 from fugu.data.column import Column, Raw
+from fugu.data.counted import CountedSequences
 from fugu.data.field import Field
 from fugu.data.frame import Table, TableLike, require_decoded
-from fugu.data.layout import SECRET, EntryPlan, Layout, interval_plan, long_plan, secret_times
+from fugu.data.layout import (
+    SECRET,
+    EntryPlan,
+    Layout,
+    interval_plan,
+    long_plan,
+    secret_times,
+)
 from fugu.data.moments import span_words, times_of
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
+from fugu.data.spark import is_spark
 from fugu.errors import BadTable, ColumnNotFound, MissingValues, NotProvable, UsageError
 
 # A reference is public: `sequence_schema` takes from it what the cells of the state column mean, and `read_sequences`
@@ -70,6 +79,8 @@ def sequence_schema(
         if named is not None and name not in named:
             raise ColumnNotFound(name, named)
     opened = told.open(reference)
+    if is_spark(reference):
+        opened = opened.counted((state,))
     if layout.wide:
         layout = layout.resolved(opened.columns)
         if by in layout.columns:
@@ -94,9 +105,9 @@ def sequence_schema(
 
 def read_sequences(
     table: TableLike, by: str | None, order: str | None, state: str, schema: Schema | None = None
-) -> Sequences:
+) -> Sequences | CountedSequences[Any]:
     """The sequences in a *public* table (a file, a frame, or a dict of columns), whose rows have any order: {user:
-    [state, ...]}.
+    [state, ...]}. Those of a Spark frame stay there, and are counted: `CountedSequences`.
 
     Users are texts. States are texts, or numbers where the column (or the schema) is one. Times are numbers, or texts
     in ISO 8601 ("2024-11-05", "2024-11-05T08:30"): any other text sorts by its letters, not by time, and is refused. So
@@ -108,7 +119,16 @@ def read_sequences(
     >>> read_sequences(rows, by="user", order="day", state="place")
     {'u': ['gym', 'work'], 'v': ['home']}
     """
-    return read_timed(table, by, order, state, schema).sequences
+    if not is_spark(table):
+        return read_timed(table, by, order, state, schema).sequences
+    known = sequence_schema(table, by, order, state, schema)
+    from fugu.data.spark_sequences import sequences_there
+
+    found = sequences_there(table, by, order, state, known, own=False)
+    if None in found.entries:
+        raise missing_cells(state)
+    _require_states(found.entries, state, known)
+    return found
 
 
 def read_timed(table: TableLike, by: str | None, order: str | None, state: str, schema: Schema | None = None) -> Timed:
@@ -124,22 +144,35 @@ def read_timed(table: TableLike, by: str | None, order: str | None, state: str, 
         _exact(by, public.raw(by))
     for name in (*names, *states):
         if found.exact(name).missing.any() and (name in names or known.fields[state].missing is None):
-            raise MissingValues(
-                f"column {name!r} has missing cells; remove these rows, or fill the cells in (a state of its own, such "
-                "as 'unknown', for a missing state)"
-            )
+            raise missing_cells(name)
     images = flat([entries_of(known.fields[state], found.exact(name), layout) for name in states])
-    require_decoded(state, set(images), "states")
+    _require_states(set(images), state, known)
+    return _timed(found, by, order, images, known, state)
+
+
+def missing_cells(name: str) -> MissingValues:
+    """The refusal of missing cells in a reference."""
+    return MissingValues(
+        f"column {name!r} has missing cells; remove these rows, or fill the cells in (a state of its own, such as "
+        "'unknown', for a missing state)"
+    )
+
+
+def _require_states(images: Collection[Any], state: str, known: Schema) -> None:
+    """Refuse states of a reference that do not decode, and those that the schema does not list."""
+    require_decoded(state, images, "states")
     if OTHER in images and OTHER not in (known.fields[state].values or ()):
         raise BadTable(
             f"column {state!r} of the reference holds states that the schema does not list; list them, or say there "
             'what such a state becomes (outside = "...")'
         )
-    return _timed(found, by, order, images, known, state)
 
 
-def open_sequences(table: TableLike, by: str | None, order: str | None, state: str, schema: Schema) -> Sequences:
-    """The sequences of a private table, read through a schema that `sequence_schema` made of public information.
+def open_sequences(
+    table: TableLike, by: str | None, order: str | None, state: str, schema: Schema
+) -> Sequences | CountedSequences[Any]:
+    """The sequences of a private table, read through a schema that `sequence_schema` made of public information. Those
+    of a Spark frame stay there, and are counted: `CountedSequences`.
 
     Every state has an image, whatever stands in the cell: a state or number of the schema; what the schema says of
     states outside and of missing ones; else the text of the cell, and None for a missing one or for what is not a
@@ -152,6 +185,10 @@ def open_sequences(table: TableLike, by: str | None, order: str | None, state: s
     ...                "level", known)
     {'v': [None, 2, 1]}
     """
+    if is_spark(table):
+        from fugu.data.spark_sequences import sequences_there
+
+        return sequences_there(table, by, order, state, schema, own=True)
     return open_timed(table, by, order, state, schema).sequences
 
 
@@ -174,14 +211,17 @@ def open_timed(table: TableLike, by: str | None, order: str | None, state: str, 
         _exact(by, private.whole.raw(by))
     for name in names:
         private.public(name)
-    found = []
-    for name in states:
-        entries = entries_of(known, private.table.exact(name), layout)
-        if not known.numeric and known.outside is None:
-            texts = private.images(name, text_of)
-            entries = [text if entry == OTHER else entry for entry, text in zip(entries, texts, strict=True)]
-        found.append(entries)
-    return _timed(private.table, by, order, flat(found), schema, state, private)
+    found = flat([own_entries(private, name, known, layout) for name in states])
+    return _timed(private.table, by, order, found, schema, state, private)
+
+
+def own_entries(private: Private, name: str, known: Field, layout: Layout) -> list[Any]:
+    """The states of a private column, which are a function of each cell alone: see `open_sequences`."""
+    entries = entries_of(known, private.table.exact(name), layout)
+    if known.numeric or known.outside is not None:
+        return entries
+    texts = private.images(name, text_of)
+    return [text if entry == OTHER else entry for entry, text in zip(entries, texts, strict=True)]
 
 
 def declared_states(schema: Schema, state: str) -> tuple[str, ...] | None:
@@ -229,6 +269,11 @@ def _told(cell: Any) -> str:
     return f"n{float(cell).hex()}" if abs(cell) <= EXACT else f"n{cell}"
 
 
+def strange_users(by: str) -> BadTable:
+    """The refusal of users that are not told apart."""
+    return BadTable(f"column {by!r} holds users that are neither text nor number, or that do not decode")
+
+
 def _exact(by: str, raw: Raw) -> None:
     """Refuse users that an engine turned into doubles with more digits than these have: two may have become one."""
     if raw.array is not None and raw.masked is not None:
@@ -254,7 +299,7 @@ def _timed(
         codes, found = table.exact(by).codes(ordered=False)
         names = found.tolist()
         if any(user == OTHER or "\ufffd" in user for user in names):
-            raise BadTable(f"column {by!r} holds users that are neither text nor number, or that do not decode")
+            raise strange_users(by)
     users = codes, names
     if layout.wide:  # cell i * columns + j is that of row i and the j-th column
         if len(names) < rows:

@@ -69,6 +69,22 @@ class SparkColumns:
         counts = table.column(len(names)).to_numpy().astype(np.int64)
         return {name: table.column(k) for k, name in enumerate(names)}, counts
 
+    def repeated(self, unit: str | None) -> Mapping[str, object]:
+        """All columns, in the order of their cells: different rows come here with their numbers, and each is repeated
+        here. Nobody is named in them: the column `unit` is empty. Where Spark does not group the cells, as `fetch`."""
+        names = tuple(name for name in self.names if name != unit)
+        if not names or (found := self.count(names)) is None:
+            return self.fetch(self.names)
+        import pyarrow as pa
+        import pyarrow.compute  # which pyarrow does not bring along
+
+        columns, counts = found
+        table = pa.table([columns[name] for name in names], [f"c{k}" for k in range(len(names))])
+        places = pa.compute.sort_indices(table, [(name, "ascending") for name in table.column_names]).to_numpy()
+        rows = table.take(np.repeat(places, counts[places]))
+        given = dict(zip(names, rows.columns, strict=True))
+        return {name: given.get(name, pa.nulls(len(rows), pa.string())) for name in self.names}
+
     def one_each(self, name: str, absent: Collection[str]) -> bool:
         """By one action, of frames whose plan says that another one gives the same rows."""
         keyed = self.keyed((name,))
@@ -193,6 +209,15 @@ class SparkColumns:
         run = SpellTask(spell, keyed.texts, whole)
         return asked(lambda: keyed.frame.mapInArrow(run.__call__, "name binary"))
 
+    def entries(self, names: Sequence[str], read: ReadEntries) -> Any:
+        """A frame of what `read` makes of the rows in these columns: `user` and `entry` as bytes, the `time` as a
+        number and as a moment in bytes that are in its order, and `flags`. The executors keep what one run gives, so
+        that all that is asked of it is asked of the same rows."""
+        self.require_deterministic()
+        keyed = self.keyed(names)
+        run = EntryTask(read, keyed.texts)
+        return asked(lambda: keyed.frame.mapInArrow(run.__call__, _ENTRY).localCheckpoint(eager=True), _NOT_COUNTED)
+
     def keyed(self, names: Sequence[str]) -> ByPlace:
         """These columns by their places, since names may differ in case alone or hold dots; texts as their bytes."""
         fields, listed = asked(lambda: list(self.frame.schema)), self.names
@@ -316,6 +341,32 @@ class SpellTask:
                 coded = [None if name is None else name.encode("utf-8", "surrogatepass") for name in names]
                 cells = [marshal.dumps([name for name in names if name is not None])] if self.whole else coded
                 yield pa.RecordBatch.from_arrays([pa.array(cells, pa.binary())], names=["name"])
+
+
+ReadEntries = Callable[[list[Any]], tuple[list[bytes | None], ...]]
+"""Of columns as they stand: for each row its user, its time as a number and as a moment, its entry, and its flags."""
+_ENTRY = "user binary, number binary, moment binary, entry binary, flags int"
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class EntryTask:
+    """What an executor runs where rows become entries of sequences."""
+
+    read: ReadEntries
+    texts: frozenset[int]
+    version: str = __version__
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """One row for each row."""
+        import pyarrow as pa
+
+        with on_executor(self.version, "the entries could not be read"):
+            for table in _blocks(batches):
+                columns = self.read(list(settled(table, self.texts).columns))
+                arrays = [pa.array(cells, pa.binary()) for cells in columns[:-1]]
+                arrays.append(pa.array(columns[-1], pa.int32()))
+                yield pa.RecordBatch.from_arrays(arrays, names=[part.split()[0] for part in _ENTRY.split(", ")])
 
 
 def _blocks(batches: Iterable[Any]) -> Iterator[Any]:

@@ -46,6 +46,7 @@ from fugu.laws.pair import PairsLike, as_pairs
 from fugu.laws.shapes import Shape, mean_law, shapes
 from fugu.noise.kind import Noise
 from fugu.noise.lattice import Lattice
+from fugu.numbers import balls
 from fugu.numbers.exact import read_number, read_whole
 from fugu.numbers.text import SECRET
 from fugu.numbers.text import number as digits
@@ -207,6 +208,9 @@ def of_noise(certificate: Certificate) -> Guarantee | None:
     if (rate := noise.in_steps(lattice.grid).rate) is not None:
         return Pure(plain(rate * steps))
     delta, one = exact(certificate.budget.delta), certificate.dimension == 1 and steps.denominator == 1
+    if one and not delta and noise.rising:
+        with balls.precision(64):
+            return Pure(balls.upper(noise.shift(int(steps), None)))
     if not noise.stated() or not delta or certificate.budget.renyi or not one:
         return None
     least = _least(noise.in_steps(lattice.grid), int(steps), delta)

@@ -19,9 +19,12 @@ _FEW = 40
 """Points of a line that get a dot."""
 
 
-def bars(title: str, axis: str, sizes: Sequence[tuple[str, float | None, bool]], name: str = "bars") -> Figure:
+def bars(
+    title: str, axis: str, sizes: Sequence[tuple[str, float | None, bool]], name: str = "bars",
+    keys: tuple[str, str] = ("the method used", "other methods"),
+) -> Figure:  # fmt: skip
     """One bar per method, from 0: its name, its average error, and whether it is the one used, which stands out.
-    `name`: that of the figure."""
+    `name`: that of the figure; `keys`: what stands out is, and the others are."""
     drawn: list[Bar] = [
         (clean(said, 80), size, number(size, digits=4), "a" if used else "other")
         for said, size, used in sizes
@@ -29,10 +32,10 @@ def bars(title: str, axis: str, sizes: Sequence[tuple[str, float | None, bool]],
     ]
     if not drawn:
         raise UsageError("there is nothing to draw: no size is above 0 and finite")
-    about = "; ".join(f"{bar[0]}: average error {bar[2]}" for bar in drawn)
+    about = "; ".join(f"{bar[0]}: {axis.partition(',')[0]} {bar[2]}" for bar in drawn)
     looks = {look for *_, look in drawn}
-    keys = {look: said for look, said in (("a", "the method used"), ("other", "other methods")) if look in looks}
-    return Rows(name, title, about, tuple(drawn), Axis(axis, 0.0, max(size for _, size, _, _ in drawn)), keys)
+    known = {look: said for look, said in zip(("a", "other"), keys, strict=True) if look in looks}
+    return Rows(name, title, about, tuple(drawn), Axis(axis, 0.0, max(size for _, size, _, _ in drawn)), known)
 
 
 _TIMES = 3.0

@@ -29,7 +29,7 @@ from fugu.ledger.gathering import Bits, Increasing, Words, aligned, beyond_chanc
 from fugu.ledger.keys import Place
 from fugu.ledger.store import Books, LockedView
 from fugu.numbers.exact import Real
-from fugu.visible import visible_json
+from fugu.visible import Json, visible_json
 
 # Nothing here charges anything; all of it works on a copy that may only be read, in a folder that may only be read.
 
@@ -53,6 +53,14 @@ class Entry:
     """What this charge promises against anybody; None for nothing."""
     asked: str = ""
     """The questions that it pays for, where the charge says which."""
+
+    def to_json(self) -> Json:
+        """Plain data, with guarantees as they are."""
+        return {
+            "data": self.data, "request": self.request, "state": self.state, "kind": self.kind,
+            "charge": self.guarantee, "against anybody": self.anybody, "worth so far": self.worth, "at": self.at,
+            "note": self.note, "asked": self.asked, "skipped": list(self.skipped),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -331,6 +339,27 @@ class Account:
         cap = min((cap for cap in (self.own.cap, more.own.cap) if cap is not None), default=None)
         others, own = tuple(sorted({*self.others, *more.others})), replace(self.own, cap=cap)
         return Account(own, worth, rest, why=self.why or more.why, anybody=anybody, others=others)
+
+    @property
+    def rest(self) -> str:
+        """What is left, under the beliefs and against anybody, in words; nothing where it is not known."""
+        listed = [] if self.left is None else [remainder(self.left, self.own.budget)]
+        if self.own.cap is not None and self.anybody is not None:
+            unspent = max(self.own.cap - exact(self.anybody.epsilon), Fraction(0))
+            listed.append(f"against anybody {remainder(unspent, self.own.cap)}")
+        return "; ".join(listed)
+
+    def to_json(self) -> Json:
+        """Plain data, with guarantees as they are."""
+        known = self.own.known
+        return {
+            "name": self.own.name, "budget": self.own.budget, "requests": self.asked, "spent": self.spent,
+            "spent is": str(self.why) or (BEFORE if self.translated else HELD), "worth": self.worth,
+            "left": self.left, "quote": self.quoted, "against anybody": self.anybody,
+            "people also in": list(self.others), "cap": self.own.cap,
+            "fingerprint": known.marks[0] if known.marks else None, "prior": known.prior,
+            "believed": known.believed, "entries": known.entries,
+        }  # fmt: skip
 
     @property
     def translated(self) -> bool:

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from fugu.data.cells import is_missing
 from fugu.data.column import Column, Raw, column_digest
 from fugu.data.frame import FrameLike, Table, framed
+from fugu.data.spark import is_spark
 from fugu.errors import BadTable, UsageError
 from fugu.ledger.gathering import FEWEST, Bits, People, Words, digested, encoded, keyed_words, text_bits
 from fugu.numbers.checks import is_row
-from fugu.scenario.query import person_of
+from fugu.scenario.query import in_one_spelling
 
 
 def fingerprint(data: Any) -> str:
@@ -117,25 +118,30 @@ def marks_of(data: Recognised | None, people: Sequence[object] | None = None) ->
         found = data
     else:
         found = fingerprints(data)
-    return found if people is None else replace(found or Marks({}), persons=People.of(spelled(people)))
+    return found if people is None else replace(found or Marks({}), persons=named(people))
 
 
-def fingerprints(table: Any, persons: Sequence[object] | None = None) -> Marks:
+def fingerprints(table: Any, persons: Sequence[object] | People | None = None) -> Marks:
     """The marks of a table, given as {name: column} or as a frame: one of its rows, one of each wide column.
 
-    `persons`: the cells of the column that names the person. A file under another name, in another order of rows or
-    columns, with columns left out or added, or read with other types is recognised. So is a table with some cells
-    changed, by every wide column that has none of them."""
+    `persons`: the cells of the column that names the person, or who is in it. A file under another name, in another
+    order of rows or columns, with columns left out or added, or read with other types is recognised. So is a table with
+    some cells changed, by every wide column that has none of them."""
+    who = persons if isinstance(persons, People | None) else named(persons)
+    if is_spark(table):
+        from fugu.ledger.frames import gathered as there  # its cells are digested where they are
+
+        return there(table).marks(who, lambda: earlier_marks(columns_of(table)))
     columns, gathered = columns_of(table), Gathered()
     gathered.add(columns)
-    return gathered.marks(None if persons is None else People.of(spelled(persons)), lambda: earlier_marks(columns))
+    return gathered.marks(who, lambda: earlier_marks(columns))
 
 
-def spelled(persons: Sequence[object]) -> tuple[str, ...]:
-    """Who is in the data, each in one spelling; a missing name is nobody's, and refused."""
+def named(persons: Sequence[object]) -> People:
+    """Who is in the data, by the cells that name them; a missing name is nobody's, and refused."""
     if isinstance(persons, str | bytes) or any(is_missing(cell) for cell in persons):
         raise UsageError("the column that names the person is a list of cells, none of them missing")
-    return tuple(map(person_of, persons))
+    return People.of(in_one_spelling(persons))
 
 
 def earlier_marks(columns: Mapping[str, Any]) -> dict[str, str]:
@@ -293,7 +299,7 @@ def cells(column: Any) -> Bits:
         if column.array is None:
             found, codes = column.factors()
             if column not in _SEEN:
-                _SEEN[column] = text_bits(found) if column.plain else _of_objects(found)
+                _SEEN[column] = text_bits(found) if column.plain else _of_items(_truths(found))
             return _SEEN[column][codes] if found else np.zeros(0, dtype=np.uint64)
         column = np.ma.array(column.array, mask=np.asarray(column.masked))
     values, gone = _array(column)
@@ -338,8 +344,7 @@ def _array(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
 
 def _of_objects(items: list[Any]) -> Bits:
     """Cells of any kind; each distinct one is looked at once."""
-    if {bool, np.bool_} & set(map(type, items)):  # True is not the number 1
-        items = [str(bool(item)) if isinstance(item, bool | np.bool_) else item for item in items]
+    items = _truths(items)
     place: dict[Any, int] = {}
     try:
         numbered = (place.setdefault(item, len(place)) for item in items)
@@ -347,6 +352,13 @@ def _of_objects(items: list[Any]) -> Bits:
     except TypeError:  # cells that are lists or dicts
         return _of_items([_text(item) for item in items])
     return _of_items(list(place))[codes]
+
+
+def _truths(items: list[Any]) -> list[Any]:
+    """The cells, with truth values as texts: True is not the number 1."""
+    if {bool, np.bool_} & set(map(type, items)):
+        return [str(bool(item)) if isinstance(item, bool | np.bool_) else item for item in items]
+    return items
 
 
 def _of_items(items: list[Any]) -> Bits:

@@ -67,6 +67,8 @@ def opened_marks(private: Private, unit: str | None) -> Marks:
     """The marks of an open table, wherever it is, in which nobody comes twice; `unit`: the column of the person."""
     source = private.whole.source
     if private.apart is None or not isinstance(source, SparkColumns):
-        return fingerprints(private.whole, persons_in(private.whole, private.schema, unit))
+        apart = unit is not None and unit not in private.columns
+        who = private.persons or persons_in(private.whole, private.schema, unit, apart)
+        return fingerprints(private.whole, None if who is None else People.of(who))
     people = None if unit is None else people_there(source, PersonNames(unit, private.schema))
     return gathered(source.frame).marks(people, lambda: earlier_marks(private.whole.cells()))

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.files import spill_folder
+from fugu.errors import UsageError
 
 Bits = NDArray[np.uint64]
 Run = tuple[Bits, Bits]
@@ -108,8 +109,14 @@ class Words:
             self._kept = run
             return
         once, place = bool(run[1].max() == 1), self._file.seek(0, 2) // 8
-        for part in run[: 1 if once else 2]:
-            self._file.write(part.astype("<u8").tobytes())
+        try:
+            for part in run[: 1 if once else 2]:
+                self._file.write(part.astype("<u8").tobytes())
+            self._file.flush()
+        except OSError as error:
+            raise UsageError(
+                f"the folder for temporary files takes no more ({error.strerror}); name a larger one in TMPDIR"
+            ) from None
         self._spilled.append((place, len(run[0]), once))
 
     @cached_property

@@ -37,9 +37,11 @@ def prove_pure(family: Family, rate: Fraction | None) -> list[PairLoss]:
             s = [[a + b for a, b in zip(*sums, strict=True)] for sums in zip(left, beyond, strict=True)]
             for number, ((i, j), _) in enumerate(family.different):
                 m, share = bounds[number], total[i] / total[j]
+                up, down = m * share, m / share
                 for a, b in zip(s[i], s[j], strict=True):
-                    if not (a <= m * share * b and b <= m / share * a):
+                    if not (a <= up * b and b <= down * a):
                         m = balls.raised(balls.raised(m, a, b * share), b * share, a)
+                        up, down = m * share, m / share
                 bounds[number] = m
         found = [
             PairLoss(label, math.inf if family.blurred(pair) else balls.upper(m.log()), pair)

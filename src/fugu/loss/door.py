@@ -183,16 +183,17 @@ def delta_bounds(item: Shape, noise: Noise, epsilon: Fraction) -> list[PairLoss]
 
 @lru_cache(maxsize=4096)
 def shift_delta(noise: Noise, steps: int, epsilon: Fraction) -> float:
-    """sup_S P(N + k in S) - e^epsilon P(N in S) over all |k| <= steps, rounded up: of log-concave noise the largest
-    shift is the worst; of others all are looked at, and 1 is said where they are many."""
+    """sup_S P(N + k in S) - e^epsilon P(N in S) over all |k| <= steps, rounded up: of log-concave noise, and where
+    losses rise with the shift, the largest is the worst; of others all are looked at, and 1 is said of many."""
     if steps == 0:
         return 0.0
-    if abs(steps) > (MAX_INDEX if noise.log_concave else _SHIFTS):
+    one = noise.log_concave or noise.rising
+    if abs(steps) > (MAX_INDEX if one else _SHIFTS):
         return 1.0
     worst = 0.0
-    for k in (abs(steps),) if noise.log_concave else range(1, abs(steps) + 1):
+    for k in (abs(steps),) if one else range(1, abs(steps) + 1):
         both = tuple(Masses(np.array(parts), Fraction(1)) for parts in ([1, 0], [0, 1]))
-        points = Family(np.array([0, k], dtype=np.int64), both, ((0, 1),), ("",), translates=noise.log_concave)
+        points = Family(np.array([0, k], dtype=np.int64), both, ((0, 1),), ("",), translates=one)
         worst = max(worst, *(loss.value for loss in delta_bounds(points, noise, epsilon)))
     return worst
 

@@ -22,6 +22,7 @@ from fugu.errors import BadNoise, NotProvable
 from fugu.guarantee.asks import Ask, Divergences, PairLoss
 from fugu.laws.family import Family
 from fugu.laws.normal import Analytic
+from fugu.loss import heavy
 from fugu.loss.atoms import PowerSum, ball_masses, prove_pure
 from fugu.loss.divergence import renyi_bounds
 from fugu.loss.lattice_gaussian import (
@@ -86,6 +87,8 @@ class GenericLeakage(Leakage[Any, Noise]):
                 noise.mass(k) != noise.mass(-k) for k in range(1, _LEANS + 1)
             ):  # surely: balls without a common point
                 raise NotProvable(f"{noise.name} noise leans to one side; its errors and audits need symmetric noise")
+        if noise.rising and isinstance(item, Family):
+            return heavy.prove_delta(item, noise, epsilon) or [PairLoss("", 0.0)]
         return prove_window_delta(item, noise, epsilon) or [PairLoss("", 0.0)]
 
     def divergence(self, item: Family | Analytic, noise: Noise, alpha: Fraction) -> list[PairLoss]:
@@ -110,7 +113,9 @@ class GenericLeakage(Leakage[Any, Noise]):
             return balls.upper(noise.shift(steps, alpha))
 
     def _ratio(self, item: Family, pair: Pair, noise: Noise) -> float:
-        """max |ln P/Q| over all outputs, where the noise has ends."""
+        """max |ln P/Q| over all outputs, where the noise has ends, or says what lies beyond a window."""
+        if noise.rising:
+            return balls.upper(heavy.prove_ratio(item, pair, noise).log())
         if not noise_ends(noise, item):
             return math.inf
         worst = arb(1)
@@ -120,7 +125,9 @@ class GenericLeakage(Leakage[Any, Noise]):
             return balls.upper(worst.log())
 
     def _power(self, item: Family, pair: Pair, noise: Noise, alpha: Fraction) -> float:
-        """ln(sum P^alpha Q^(1 - alpha)) / (alpha - 1), the larger order, where the noise has ends."""
+        """ln(sum P^alpha Q^(1 - alpha)) / (alpha - 1), the larger order, where the noise has ends, or likewise."""
+        if noise.rising:
+            return heavy.prove_power(item, pair, noise, alpha)
         if not noise_ends(noise, item):
             return math.inf
         with balls.precision(_PRECISION):
@@ -147,7 +154,9 @@ class GenericLeakage(Leakage[Any, Noise]):
     # ---- searches, in doubles
 
     def guess(self, item: Family | Analytic, steps: float, ask: Ask) -> float:
-        """delta by convolution, raised by what doubles may hide."""
+        """delta by convolution, raised by what doubles may hide; of heavy tails every loss likewise."""
+        if steps and isinstance(item, Family) and (made := kind_of(self.noise).at(steps, Fraction(1))).rising:
+            return heavy.guess(item, made, ask)
         if isinstance(ask, Divergences) or not ask.delta:
             return super().guess(item, steps, ask)
         noise, epsilon = kind_of(self.noise).at(steps, Fraction(1)), float(ask.epsilon)

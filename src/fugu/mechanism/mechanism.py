@@ -314,8 +314,8 @@ class Mechanism(Shown):
         """Refuse noise of which what a computer would draw is not what was proved."""
         if not self.noise.released:
             raise NotProvable(
-                "generalised Cauchy noise is for analysis only: its guarantee is for real numbers, and no exact "
-                "sampler on a lattice is proved. Release with noise='laplace' or 'gaussian'"
+                "continuous Cauchy noise is for analysis only: its guarantee is for real numbers, of which there is no "
+                "exact sampler. Release with noise='cauchy2', which is drawn on a lattice, or with noise='laplace'"
             )
 
     def _tokens(self) -> tuple[Once, ...]:

@@ -100,6 +100,8 @@ class Noise(ABC):
     """Whether `tail` is known in closed form, so that sums are read off it."""
     log_concave: ClassVar[bool] = False
     """Whether ln P(N = k) is concave in k: then the largest shift is the worst."""
+    rising: ClassVar[bool] = False
+    """Whether every loss of a shift grows with it all the same, and laws with atoms are summed by `far`."""
     scale: Real
     grid: Fraction | None
 
@@ -143,6 +145,11 @@ class Noise(ABC):
         steps, both ways; infinite where none is known."""
         del alpha
         return arb(0) if steps == 0 else arb("inf")
+
+    def far(self, reach: int, width: int) -> arb:  # noqa: ARG002
+        """A ball at or above P(N = i) / P(N = j) for all i and j at least `reach` >= 0 steps from 0, on one side of it,
+        and at most `width` apart: what noise with heavy tails states, so that all outputs are summed."""
+        return arb("inf")
 
     def losses(self, by: Real | MatrixLike | VectorLike) -> Composed:
         """What one release promises of values that move by at most `by`, to compose: a number, a vector, or several."""

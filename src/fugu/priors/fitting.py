@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.counted import CountedSequences
 from fugu.data.frame import framed
 from fugu.errors import BadTable, MissingValues, UsageError
 from fugu.numbers.checks import is_number
@@ -88,7 +89,7 @@ def fit_words(what: str, number: int, more: tuple[str, ...], longest: int | None
 
 
 def counted(
-    sequences: Iterable[Iterable[Hashable]], states: Iterable[Hashable] | None, start: Any
+    sequences: Iterable[Iterable[Hashable]] | CountedSequences[Any], states: Iterable[Hashable] | None, start: Any
 ) -> tuple[int, int, tuple[Hashable, ...], NDArray[np.float64], NDArray[np.float64]]:
     """How many sequences there are, how long the longest is, their states, how often each follows each, and how many
     sequences begin at each; `start` is looked at."""
@@ -97,33 +98,35 @@ def counted(
             "a table is not a list of sequences: fugu.sequences.read_sequences(table, by=, order=, state=) makes "
             "sequences of a public one"
         )
-    listed = sequences.values() if isinstance(sequences, Mapping) else sequences
-    read = [_sequence(sequence) for sequence in listed]
-    if not read:
+    if isinstance(sequences, CountedSequences):
+        found = sequences
+    else:
+        listed = sequences.values() if isinstance(sequences, Mapping) else sequences
+        found = CountedSequences.of([_sequence(sequence) for sequence in listed])
+    if not found.number:
         raise BadTable("sequences must hold at least one reference sequence")
     if states is not None:
         given = tuple(states)
         names = read_states(given, len(given))
     else:
-        seen = list(dict.fromkeys(entry for sequence in read for entry in sequence))
+        seen = list(found.entries)
         if len(seen) > _MOST_STATES:
             raise BadTable(f"more than {_MOST_STATES} states; group them first")
         try:
-            names = tuple(sorted(seen))  # type: ignore[type-var]
+            names = tuple(sorted(seen))
         except TypeError:
             names = tuple(seen)
     order = {name: at for at, name in enumerate(names)}
     counts, begun = np.zeros((len(names), len(names))), np.zeros(len(names))
-    for sequence in read:
-        try:
-            at = np.array([order[entry] for entry in sequence])
-        except KeyError:
-            raise BadTable("the reference sequences hold a state that states= does not list; add it") from None
-        np.add.at(counts, (at[:-1], at[1:]), 1.0)
-        begun[at[0]] += 1
+    if not order.keys() >= found.entries.keys():
+        raise BadTable("the reference sequences hold a state that states= does not list; add it")
+    for (before, entry), n in found.steps.items():
+        counts[order[before], order[entry]] += n
+    for entry, n in found.first.items():
+        begun[order[entry]] += n
     if isinstance(start, str) and start not in (FITTED, "any", "stationary"):
         raise UsageError(f"start must be 'fitted', 'any', 'stationary' or a law over the states, got {start!r}")
-    return len(read), max(map(len, read)), names, counts, begun
+    return found.number, found.longest, names, counts, begun
 
 
 def _start(start: Any, fitted: NDArray[np.float64], sequences: int) -> tuple[Any, str]:

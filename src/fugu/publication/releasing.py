@@ -53,9 +53,7 @@ class ReleaseAccount:
         """Charge the release of this table, run `produce` after that, once, and return what is stored for the request.
 
         The ledger recognises the table by its rows, its columns and its people, whatever it is called."""
-        there = private.apart is not None  # in Spark
-        marks = opened_marks(private, self.unit) if there else self.marks(private.whole, private.schema)
-        return self.charge(marks, mechanism, produce)
+        return self.charge(opened_marks(private, self.unit), mechanism, produce)
 
     def marks(self, whole: Table, schema: Schema) -> Marks:
         """What a table of which all columns are given is recognised by."""

@@ -21,7 +21,7 @@ from fugu.noise.selection import METHODS, peel, uniform_below
 from fugu.numbers import balls
 from fugu.numbers.checks import is_count, plain
 from fugu.numbers.exact import Real, as_fraction
-from fugu.queries.entries import Codes, Numbers, States, is_label
+from fugu.queries.entries import Codes, Numbers, Read, States, is_label
 from fugu.queries.entry_noise import PAIR, EntryNoise
 from fugu.queries.sequence_query import Drawn, SequenceQuery
 
@@ -71,6 +71,7 @@ class TopK(SequenceQuery):
     """Whether the whole histogram is noised, rather than one round drawn after another."""
     rounds: int = field(init=False, repr=False, compare=False)
     """How many rounds are paid for."""
+    adds = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,10 +88,10 @@ class TopK(SequenceQuery):
         vars(self).update(moves=PAIR if noisy else None, sensitivity=Fraction(2 if noisy else 1))
         vars(self).update(details={"method": way, "sensitivity of": of})
 
-    def counted(self, data: Codes) -> NDArray[np.int64]:
+    def counted(self, data: Read[int]) -> NDArray[np.int64]:
         return self.domain.counts(data)
 
-    def evaluate(self, data: Codes) -> Any:
+    def evaluate(self, data: Read[int]) -> Any:
         return self.chosen(ranking(self.counted(data), self.k))
 
     def chosen(self, places: Sequence[int]) -> Any:
@@ -100,7 +101,7 @@ class TopK(SequenceQuery):
     def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:  # noqa: ARG002 - counts stay private
         return Drawn(self.chosen(ranking(noised, self.k)))
 
-    def draw(self, data: Codes, noise: EntryNoise, source: BitSource) -> Drawn:
+    def draw(self, data: Read[int], noise: EntryNoise, source: BitSource) -> Drawn:
         if self.noisy:
             return super().draw(data, noise, source)
         utilities, rate = [Fraction(int(c)) for c in self.counted(data)], noise.epsilon(self) / (2 * self.rounds)
@@ -286,6 +287,5 @@ class RandomisedResponse(SequenceQuery):
         own, other = self.law(epsilon)
         if own == other:
             raise UsageError("at so small an epsilon the answer tells nothing, and there is nothing to estimate")
-        codes = [code for user in self.domain.read(answer) for code in user]
-        seen = np.bincount(codes, minlength=len(self.domain))
-        return np.array([float((int(s) - len(codes) * other) / (own - other)) for s in seen])
+        seen = self.domain.counts(self.domain.read(answer))
+        return np.array([float((int(s) - int(seen.sum()) * other) / (own - other)) for s in seen])

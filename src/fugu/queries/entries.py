@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fugu.data.cells import OTHER, Categories, is_missing, number_of, text_of
+from fugu.data.counted import CountedSequences
 from fugu.data.field import Field
 from fugu.data.private import Private, open_private
 from fugu.data.schema import Schema
@@ -33,6 +34,8 @@ _LONGEST = 1000
 Codes = tuple[tuple[int, ...], ...]
 Figures = tuple[tuple[Fraction, ...], ...]
 T = TypeVar("T")
+Read = tuple[tuple[T, ...], ...] | CountedSequences[T]
+"""Entries that a domain has read, user by user, or counted."""
 
 
 def split_users(sequences: object) -> list[list[Any]]:
@@ -78,13 +81,26 @@ def is_label(thing: object) -> bool:
     return isinstance(thing, str | int) or (isinstance(thing, float) and not math.isnan(thing))
 
 
-def _images(sequences: object, known: Field, image: Callable[[Private], list[T]]) -> tuple[tuple[T, ...], ...]:
+def _images(
+    sequences: object, known: Field, image: Callable[[Private], list[T]]
+) -> tuple[tuple[T, ...], ...] | CountedSequences[T]:
     """All entries, one after another, as a private table of one column, which is the one door, and what `image` makes
-    of them; split again by the lengths, which are public."""
-    users = split_users(sequences)
+    of them; split again by the lengths, which are public. Of sequences that were counted each different one."""
     schema = Schema({_ENTRY: known}, absent=())
-    rest = iter(image(open_private({_ENTRY: list(chain.from_iterable(users))}, schema, (_ENTRY,))))
+
+    def read(entries: list[Any]) -> list[T]:
+        return image(open_private({_ENTRY: entries}, schema, (_ENTRY,)))
+
+    if isinstance(sequences, CountedSequences):
+        return sequences.mapped(read)
+    users = split_users(sequences)
+    rest = iter(read(list(chain.from_iterable(users))))
     return tuple(tuple(islice(rest, len(user))) for user in users)
+
+
+def tallied(data: Read[T]) -> CountedSequences[T]:
+    """What adds up over entries that a domain has read."""
+    return data if isinstance(data, CountedSequences) else CountedSequences.of(data)
 
 
 @dataclass(frozen=True)
@@ -135,7 +151,7 @@ class States:
             raise UsageError(f"state {state!r} is not declared; declared are {list(self.names)[:8]}")
         return place
 
-    def read(self, sequences: object) -> Codes:
+    def read(self, sequences: object) -> Read[int]:
         """Each entry as the place of its state, or of `other`; a total function of each entry alone."""
         values = self.categories.values
 
@@ -146,9 +162,10 @@ class States:
 
         return _images(sequences, Field("category", values), codes)
 
-    def counts(self, data: Codes) -> NDArray[np.int64]:
+    def counts(self, data: Read[int]) -> NDArray[np.int64]:
         """How many entries are in each state; private."""
-        return np.bincount([code for user in data for code in user], minlength=len(self)).astype(np.int64)
+        found = tallied(data).entries
+        return np.array([found[code] for code in range(len(self))], dtype=np.int64)
 
     def plain(self, data: Codes) -> tuple[tuple[Hashable, ...], ...]:
         """The sequences of states again, as a user's own function sees them."""
@@ -191,7 +208,7 @@ class Numbers:
         """high - low: how far one entry can move a sum."""
         return as_fraction(self.high) - as_fraction(self.low)
 
-    def read(self, sequences: object) -> Figures:
+    def read(self, sequences: object) -> Read[Fraction]:
         """Each entry as the exact number it stands for, within the bounds; a total function of each entry alone."""
         low, high = as_fraction(self.low), as_fraction(self.high)
 

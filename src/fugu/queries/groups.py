@@ -118,22 +118,20 @@ def open_table(
         raise BadTable("the table has no rows")
     if rows is not None:
         rows.require(len(private))
-    if not apart:
-        require_persons(private, unit)
-    return private
+    who = None if apart else require_persons(private, unit)
+    return private if who is None else private.named(who)
 
 
-def require_persons(private: Private, unit: str | None) -> None:
-    """Refuse an open table in which the column that names the person is missing or repeats, wherever the table is."""
-    if unit is None:
-        return
+def require_persons(private: Private, unit: str | None) -> tuple[str, ...] | None:
+    """Refuse an open table in which the column that names the person is missing or repeats, wherever the table is. Who
+    is in it, where its rows are here."""
     source = private.whole.source
-    if private.apart is None or not isinstance(source, SparkColumns):
-        require_one_row_each(private.table, unit)
-        return
+    if unit is None or private.apart is None or not isinstance(source, SparkColumns):
+        return require_one_row_each(private.table, unit)
     text = private.schema.fields[unit].kind == IDENTIFIER
     if not source.different(unit, PersonNames(unit, private.schema), ITSELF if text else "", private.schema.absent):
         raise repeated(unit)
+    return None
 
 
 @final
@@ -238,6 +236,7 @@ class GroupColumns(ABC):
     reference: Table
     secrets: Secrets
     _found: dict[str | None, Grouping] = field(default_factory=dict, init=False)
+    _typed: dict[tuple[str, ...], Types] = field(default_factory=dict, init=False)
 
     def of(self, by: str | None) -> Grouping:
         """The groups of a column, of None the whole table; refused if the secret is worked out from the column, or if
@@ -254,9 +253,15 @@ class GroupColumns(ABC):
     def _read(self, by: str) -> Grouping:
         """The groups of a column that was not looked at yet."""
 
-    @abstractmethod
     def types(self, by: tuple[str, ...]) -> Types:
         """The types of records for these columns: all combinations of groups that occur."""
+        if by not in self._typed:
+            self._typed[by] = self._types(by)
+        return self._typed[by]
+
+    @abstractmethod
+    def _types(self, by: tuple[str, ...]) -> Types:
+        """The same, for columns that were not looked at together yet."""
 
     def _known(self, by: str) -> tuple[Schema, Table | None]:
         """How a column of groups is read, and the reference's, if it has one; refused where it tells the secret."""
@@ -274,21 +279,18 @@ class PublicGroups(GroupColumns):
     """Reads columns of the private table; each is read once."""
 
     private: Private
-    _types: dict[tuple[str, ...], Types] = field(default_factory=dict, init=False)
 
-    def types(self, by: tuple[str, ...]) -> Types:
-        if by not in self._types:
-            columns = [self.of(name) for name in by]
-            tally = CellTally(tuple((name, column.field) for name, column in zip(by, columns, strict=True)))
-            counts: Counter[tuple[int, ...]] = Counter()
-            found = self.private.tally(tally) if by else {(): len(self.private)}
-            for cells, n in found.items():
-                named = ((column, (column.at or {})[cell]) for column, cell in zip(columns, cells, strict=True))
-                counts[tuple(column.names.index(name) for column, name in named)] += n
-            groups = sorted(counts)
-            names = (tuple(column.names[k] for column, k in zip(columns, key, strict=True)) for key in groups)
-            self._types[by] = Types(by, tuple(names), tuple(counts[key] for key in groups))
-        return self._types[by]
+    def _types(self, by: tuple[str, ...]) -> Types:
+        columns = [self.of(name) for name in by]
+        tally = CellTally(tuple((name, column.field) for name, column in zip(by, columns, strict=True)))
+        counts: Counter[tuple[int, ...]] = Counter()
+        found = self.private.tally(tally) if by else {(): len(self.private)}
+        for cells, n in found.items():
+            named = ((column, (column.at or {})[cell]) for column, cell in zip(columns, cells, strict=True))
+            counts[tuple(column.names.index(name) for column, name in named)] += n
+        groups = sorted(counts)
+        names = (tuple(column.names[k] for column, k in zip(columns, key, strict=True)) for key in groups)
+        return Types(by, tuple(names), tuple(counts[key] for key in groups))
 
     def _whole(self) -> Grouping:
         return Grouping({"": len(self.private)}, None, {None: ""})
@@ -343,7 +345,7 @@ class ExpectedGroups(GroupColumns):
         public = frozenset(published).union(*(public_in(reads) for _, reads, _ in booked))
         return ExpectedGroups(self.declared, self.reference, self.secrets, self.rows, published, public, opened)
 
-    def types(self, by: tuple[str, ...]) -> Types:
+    def _types(self, by: tuple[str, ...]) -> Types:
         """The combinations that the reference has, scaled; a group that it lacks is in one type at least."""
         if self.opened is not None and self.booked.issuperset(by):
             return self.opened.types(by)

@@ -3,6 +3,7 @@ it; and a Gaussian field as a belief about sums."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
@@ -13,7 +14,7 @@ from fugu.data.layout import MODELLED, PLAIN, SAID, EntryPlan, Layout
 from fugu.data.sequences import Sequences, Timed, declared_states, read_timed, unbroken
 from fugu.documents import reading as of
 from fugu.documents.sentences import PRIVATE_NUMBERS
-from fugu.errors import BadTable, CertificateError, UsageError
+from fugu.errors import BadTable, CertificateError, FuguError, UsageError
 from fugu.guarantee import Guarantee
 from fugu.guarantee.curve import budget_from, budget_json
 from fugu.numbers.exact import Real, read_number, read_whole
@@ -165,6 +166,36 @@ def chain_of(
         raise BadTable(f"column {state!r}: {error}{hint}") from None
 
 
+def chain_by_hand(told: str, length: int | None) -> MarkovChain:
+    """The chain that a text of JSON states: its states, transition rows, and start, "any", "stationary" or a law.
+
+    >>> chain_by_hand('{"states": ["a", "b"], "transition": [["2/3", "1/3"], [0.5, 0.5]], "start": "any"}', 9).length
+    9
+    """
+    try:
+        given = json.loads(told)
+    except (ValueError, RecursionError):
+        raise UsageError("the chain is not JSON: a table is expected, as in [sequence.chain] of a file") from None
+    if not isinstance(given, Mapping) or set(given) != set(_STATED):
+        raise UsageError(f"[sequence.chain] must be a table of {', '.join(_STATED)}, and of nothing else")
+    states, rows, start = (given[key] for key in _STATED)
+    named = isinstance(states, list) and all(isinstance(x, str | int | float) and x is not True for x in states)
+    if not named or len({*states}) < len(states) or len({isinstance(x, str) for x in states}) != 1:
+        raise UsageError("states of [sequence.chain] must be a list of different texts, or of different numbers")
+    tables = [rows, *([] if isinstance(start, str) else [[start]])]
+    if not all(isinstance(table, list) and all(isinstance(row, list) for row in table) for table in tables):
+        raise UsageError("[sequence.chain]: transition is a list of rows, and start a list, 'any' or 'stationary'")
+    try:
+        numbers = [[[float(read_number(x)) for x in row] for row in table] for table in tables]
+        begins = cast(Start, start if isinstance(start, str) else numbers[1][0])
+        return MarkovChain(numbers[0], length or 2, begins, states)
+    except FuguError as error:
+        raise UsageError(f"[sequence.chain]: {error}") from None
+
+
+_STATED = ("states", "transition", "start")
+
+
 def chain_again(reference: str, recipe: Mapping[str, Any]) -> Chain:
     """The chain, or the chains between limits, that the recipe of a release document makes of a reference."""
     told = Schema({}) if recipe["schema"] is None else Schema.from_json(recipe["schema"])
@@ -223,7 +254,7 @@ def steps_of(plan: EntryPlan, sequences: Sequences) -> tuple[tuple[int, ...], ..
 # What a certificate of sequences says in words, and which parts it has: each once (`documents.fields`).
 
 
-REFERENCE = "the reference"
+REFERENCE, BY_HAND = "the reference", "no table: stated by hand"
 _GAPS = {
     SAID: "The users, the numbers of their entries and the order of these are public; gaps in time are not modelled.",
     MODELLED: "The users and the times of their entries are public; entries that are missing on the grid of times are "
@@ -263,7 +294,8 @@ def needed_assumptions(
     prior: Mapping[str, Any], ledger: bool, layout: Layout = PLAIN
 ) -> tuple[Sequence[str], Sequence[str]]:
     """What must be said of a prior: before what the chain says of its own start, and after it."""
-    private = (PRIVATE_NUMBERS,) if prior["fitted on"] != REFERENCE else ()
+    stated = prior["fitted on"] == BY_HAND
+    private = (PRIVATE_NUMBERS,) if prior["fitted on"] not in (REFERENCE, BY_HAND) else ()
     behind = (FULL_DOMAIN, _GAPS[layout.gaps], _LENGTH, *layout.sentences(), _ALONE[ledger], *private)
     if not {"limits", "confidence"}.isdisjoint(prior):
         source = f"found on {prior['fitted on']}" if "confidence" in prior else "declared"
@@ -275,7 +307,7 @@ def needed_assumptions(
             *(() if told is None else (line_of(told["means"]), line_of(RESTS))),
         ), behind
     added = f"smoothed by {prior['smoothing']:g} for each transition" if prior["smoothing"] else "not smoothed"
-    fitted = f"fitted on {prior['fitted on']}, {added}"
+    fitted = "by hand: no table was looked at for it" if stated else f"fitted on {prior['fitted on']}, {added}"
     follows = f"Every user follows the chain stated, {fitted}; the guarantee is for this prior."
     return (INDEPENDENT_BLOCKS, follows), behind
 

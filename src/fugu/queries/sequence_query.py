@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from fugu.data.counted import CountedSequences
 from fugu.documents.per_entry import DOMAIN, NEIGHBOURS, PerEntryCertificate, positive_epsilon
 from fugu.errors import BadBudget, NotProvable, UsageError
 from fugu.fixed import Fixed
@@ -23,7 +24,7 @@ from fugu.mechanism.release import Once, SequenceAnswer, Simulated, require_nois
 from fugu.noise.bits import OS, BitSource, RngBits
 from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.gaussian_field import GaussianField
-from fugu.queries.entries import Numbers, States
+from fugu.queries.entries import Numbers, States, tallied
 from fugu.queries.entry_noise import EntryNoise, Shift, lattice_delta, zcdp_delta
 from fugu.queries.sequence_prior import belief_claims
 from fugu.translation.translate import dp_budget
@@ -58,6 +59,8 @@ class SequenceQuery(ABC):
     """What a whole step of noise is in the exact answer."""
     averaged: ClassVar[bool] = False
     """Whether the noised number is divided by the public number of entries."""
+    adds: ClassVar[bool] = False
+    """Whether it follows from how often each entry occurs and follows each other one."""
     details: Mapping[str, Any] = Fixed()
     """What else a certificate says of it."""
 
@@ -109,7 +112,7 @@ class SequenceQuery(ABC):
         """A noised answer that is epsilon-DP per entry, or rho-zCDP, for data that the domain has read."""
         whole = self.counted(data)
         noised = whole + noise.draw(self, whole.size, source).reshape(whole.shape)
-        return self.shown(noised, noise.half(self, whole.size), sum(map(len, data)))
+        return self.shown(noised, noise.half(self, whole.size), tallied(data).size)
 
     def split(self) -> Sequence[tuple[SequenceQuery, Fraction]]:
         """The questions one by one, each with its share of epsilon, or of rho."""
@@ -121,6 +124,11 @@ class SequenceQuery(ABC):
 
     def _read(self, sequences: object) -> Any:
         """The entries as the domain reads them; refused, by what is public alone, if this query is not for them."""
+        if not self.adds and isinstance(sequences, CountedSequences):
+            raise UsageError(
+                f"{self.name} looks at whole sequences, and these stay in Spark, where they are counted; ask for "
+                "counts, transitions, sums, means or top ones, or hand over the frame's rows: frame.toArrow()"
+            )
         return self.domain.read(sequences)
 
     def claims(self) -> dict[str, Any]:
@@ -267,7 +275,7 @@ class EntryMechanism:
     def _read(self, sequences: object) -> Any:
         """The entries as the query reads them; a field speaks of so many entries of each user, and of no more."""
         data = self.query._read(sequences)
-        if self.prior is not None and any(len(user) > self.prior.size for user in data):
+        if self.prior is not None and tallied(data).longest > self.prior.size:
             raise UsageError(
                 f"a sequence has more entries than the field, which speaks of {self.prior.size}; give a field for as "
                 "many (lengths are public)"
@@ -310,7 +318,7 @@ class LatticeMechanism(EntryMechanism):
     | `Histogram`, the ranking of `TopK`     | a count up by 1, another down by 1       | 2       |
     | `Transitions`                          | two taken, two added; twice the same: 6  | 6       |
     | `Transitions` of at most two entries   | one taken, one added                     | 2       |
-    | `Sum`, `Mean`                          | one number by (high - low) / step = n    | n^2     |
+    | `Sum`, `Mean`, `Entries`               | one number by (high - low) / step = n    | n^2     |
 
     It promises rho-zCDP for each entry, and (epsilon, delta) by exact sums (`lattice_delta`). `Several` questions split
     rho by their shares, and divergences add. Choices by permute-and-flip or the exponential mechanism are pure, and

@@ -30,7 +30,7 @@ import sys
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import product
 from typing import Any, final
 
 import numpy as np
@@ -49,13 +49,13 @@ from fugu.queries.choices import (
     exact_number,
     positive,
 )
-from fugu.queries.entries import Codes, Figures, Numbers, States, numbers_from, states_from
+from fugu.queries.entries import Numbers, Read, States, numbers_from, states_from, tallied
 from fugu.queries.entry_noise import PAIR, Shift
 from fugu.queries.sequence_query import Drawn, LatticeMechanism, SequenceMechanism, SequenceQuery, Several
 
 __all__ = [
-    "ArgMax", "Count", "Histogram", "LatticeMechanism", "Lipschitz", "Mean", "Numbers", "RandomisedResponse", "Select",
-    "SequenceAnswer", "SequenceMechanism", "SequenceQuery", "Several", "States", "Sum", "TopK", "Transitions",
+    "ArgMax", "Count", "Entries", "Histogram", "LatticeMechanism", "Lipschitz", "Mean", "Numbers", "RandomisedResponse",
+    "Select", "SequenceAnswer", "SequenceMechanism", "SequenceQuery", "Several", "States", "Sum", "TopK", "Transitions",
 ]  # fmt: skip
 
 # Counts of one state, of every state, of every transition: whole numbers plus lattice noise.
@@ -74,15 +74,15 @@ class Count(SequenceQuery):
     domain: States
     sensitivity = Fraction(1)
     moves = Shift.line(1)
+    adds = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         state = self.domain.names[self.domain.code(self.state)]
         vars(self).update(state=state, name=f"count({state})")
 
-    def evaluate(self, data: Codes) -> int:
-        code = self.domain.code(self.state)
-        return sum(user.count(code) for user in data)
+    def evaluate(self, data: Read[int]) -> int:
+        return tallied(data).entries[self.domain.code(self.state)]
 
 
 @final
@@ -101,8 +101,9 @@ class Histogram(SequenceQuery):
     name = "histogram"
     sensitivity = Fraction(2)
     moves = PAIR
+    adds = True
 
-    def evaluate(self, data: Codes) -> NDArray[np.int64]:
+    def evaluate(self, data: Read[int]) -> NDArray[np.int64]:
         return self.domain.counts(data)
 
     @property
@@ -126,6 +127,7 @@ class Transitions(SequenceQuery):
     domain: States
     longest: int | None = None
     name = "transitions"
+    adds = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,18 +138,18 @@ class Transitions(SequenceQuery):
         said = {} if self.longest is None else {"longest sequence": self.longest}
         vars(self).update(sensitivity=facts[0], moves=facts[1], details=said)
 
-    def _read(self, sequences: object) -> Codes:
+    def _read(self, sequences: object) -> Read[int]:
         data = self.domain.read(sequences)
-        if self.longest is not None and max(map(len, data)) > self.longest:
+        most = tallied(data).longest
+        if self.longest is not None and most > self.longest:
             raise BadTable(f"a sequence has more than {self.longest} entries, the declared longest")
-        if max(map(len, data)) < 2:
+        if most < 2:
             raise BadTable("no sequence has two entries, so there is no transition to count")
         return data
 
-    def evaluate(self, data: Codes) -> NDArray[np.int64]:
-        m = len(self.domain)
-        steps = [a * m + b for user in data for a, b in pairwise(user)]
-        return np.bincount(steps, minlength=m * m).astype(np.int64).reshape(m, m)
+    def evaluate(self, data: Read[int]) -> NDArray[np.int64]:
+        found, m = tallied(data).steps, range(len(self.domain))
+        return np.array([[found[a, b] for b in m] for a in m], dtype=np.int64)
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -179,6 +181,7 @@ class Sum(SequenceQuery):
     step: Real | None = None
     name = "sum"
     reads = (Numbers,)
+    adds = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -193,14 +196,14 @@ class Sum(SequenceQuery):
         said = {**of, "rounded to multiples of": str(step)}
         vars(self).update(step=step, sensitivity=width, moves=Shift.line(int(width / step)), details=said)
 
-    def evaluate(self, data: Figures) -> Fraction:
-        return self.total(data) / Fraction(self.over(sum(map(len, data))))
+    def evaluate(self, data: Read[Fraction]) -> Fraction:
+        return self.total(data) / Fraction(self.over(tallied(data).size))
 
-    def total(self, data: Figures) -> Fraction:
+    def total(self, data: Read[Fraction]) -> Fraction:
         """The exact sum; private."""
-        return sum((sum(user, Fraction(0)) for user in data), Fraction(0))
+        return sum((figure * n for figure, n in tallied(data).entries.items()), Fraction(0))
 
-    def counted(self, data: Figures) -> NDArray[Any]:
+    def counted(self, data: Read[Fraction]) -> NDArray[Any]:
         return np.array([rounded(self.total(data), self.grid)], dtype=object)
 
     def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:
@@ -222,6 +225,31 @@ class Mean(Sum):
 
     name = "mean"
     averaged = True
+
+
+@final
+@dataclass(frozen=True)
+class Entries(Sum):
+    """The entries themselves, clipped to the bounds, user by user and in their order. Replacing one moves its own
+    number alone, by at most high - low, a whole number of steps, before and after rounding.
+
+    >>> Entries(Numbers(0, 10)).exact([1, 12])
+    [Fraction(1, 1), Fraction(10, 1)]
+    """
+
+    name = "entries"
+    adds = False
+
+    def evaluate(self, data: Any) -> Any:
+        return [entry for user in data for entry in user]
+
+    def counted(self, data: Any) -> NDArray[Any]:
+        return np.array([rounded(entry, self.grid) for entry in self.evaluate(data)], dtype=object)
+
+    def shown(self, noised: NDArray[Any], half: float, entries: int) -> Drawn:
+        one = super().shown(noised, half, entries)
+        values = np.array([nearest_double(int(k) * self.grid) for k in noised])
+        return Drawn(values, tuple(f"entry {place}" for place in range(1, entries + 1)), one.interval)
 
 
 def nearest_double(exact: Fraction) -> float:
@@ -335,6 +363,7 @@ _QUERIES: tuple[tuple[str, Callable[[Mapping[str, Any], re.Match[str]], Sequence
     ),
     ("sum", lambda claims, _: Sum(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
     ("mean", lambda claims, _: Mean(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
+    ("entries", lambda claims, _: Entries(numbers_from(claims), read_number(claims["rounded to multiples of"]))),
     (r"top ([0-9]{1,9})", lambda claims, found: TopK(int(found[1]), states_from(claims), claims["method"])),
     ("arg max", lambda claims, _: ArgMax(states_from(claims), claims["method"])),
     ("randomised response", lambda claims, _: RandomisedResponse(states_from(claims))),

@@ -36,7 +36,7 @@ def _missing(question: Question, delivery: Delivery) -> Iterator[tuple[str, str]
                 "with --public-prior, which fits beliefs on TABLE)"
             ),
         )
-    by_hand = question.laws is not None
+    by_hand = question.by_hand
     if question.reference is None and not question.public_prior and not by_hand:
         yield (
             "a reference (--reference REF, or --public-prior to believe TABLE itself)",
@@ -45,7 +45,12 @@ def _missing(question: Question, delivery: Delivery) -> Iterator[tuple[str, str]
                 "--public-prior to fit them on TABLE itself and count them as public; one of the two"
             ),
         )
-    if by_hand and question.rows is None:
+    if question.chain is not None and question.length is None:
+        yield (
+            "how long the longest sequence is at most (--length N)",
+            ("say how many entries the longest sequence has at most, which is public: --length N"),
+        )
+    if question.laws is not None and question.rows is None:
         yield (
             "how many rows the TABLE has (--rows N)",
             ("say how many rows TABLE has, which is public: --rows N; laws by hand have no reference that says it"),
@@ -55,7 +60,7 @@ def _missing(question: Question, delivery: Delivery) -> Iterator[tuple[str, str]
             "what is secret (--protect COLUMN)",
             ("say what is secret: --protect COLUMN; or give --order and --state for sequences"),
         )
-    if by_hand and question.publish is None:
+    if question.laws is not None and question.publish is None:
         yield "which column holds the values (--publish COLUMN)", "say which column holds the values: --publish COLUMN"
     elif kind == COLUMN and question.publish is None:
         yield (
@@ -97,7 +102,10 @@ def _example(question: Question, delivery: Delivery) -> tuple[dict[str, str], st
             protect = question.protect or next(iter(suggested(seen, question.publish)["protect"]), "COLUMN")
             asked = statistics_of(seen, (protect,))
     told = {"public_prior": ""} if question.public_prior else {"reference": question.reference or "REFERENCE.csv"}
-    if question.laws is not None:
+    if question.chain is not None:
+        chain = question.chain if len(question.chain) < _SHORT else "CHAIN"
+        told = {"chain": chain, "length": str(question.length or "N")}
+    elif question.laws is not None:
         laws = question.laws if len(question.laws) < _SHORT else "LAWS"
         told = {"laws": laws, "publish": "COLUMN", "rows": str(question.rows or "N")}
     elif question.kind in (COLUMN, STATISTICS):

@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from fugu.documents.release import ReleaseDocument, is_name
 from fugu.documents.sentences import ON_THE_TERMINAL
 from fugu.documents.sign_off import SignOff, declared
 from fugu.errors import CertificateError, FuguError, UnknownName, UsageError
-from fugu.files import check_apart, check_folder, file_name, parts_of, plain_name
+from fugu.files import check_apart, check_folder, file_name, parts_of, plain_name, require_place
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import UNCHARGED
 from fugu.ledger.books import standing
@@ -83,10 +83,14 @@ class Dispatch:
     why: str = ""
     frame: Any = None
     sign_off: SignOff | None = None
+    total: Guarantee | None = None
+    """The budget of all requests, where it is stated."""
+    read: ReleaseAccount | None = None
+    """Of a dry run, the account in a ledger that is named and knows the table: it is read, and nothing is charged."""
     charged: dict[str, str] | None = None
     """Under which request and data it is charged, or would be; None without a ledger."""
-    page: Json = field(default_factory=dict)
-    """What the last page to sign was told."""
+    planned: Json = field(default_factory=dict)
+    """What the release document would say, as "body", and what makes the "page" to sign."""
 
     @property
     def rehearses(self) -> bool:
@@ -117,7 +121,7 @@ class Dispatch:
     def outgoing(self, certificates: Mapping[str, Any], rows: int | None, recipe: Json | None, **more: Any) -> Outgoing:
         """What goes out, as far as it is known before the draw."""
         question = self.question
-        stated = Beliefs() if question.laws is not None else None
+        stated = Beliefs() if question.by_hand else None
         return Outgoing(
             certificates=dict(certificates), table=question.table or UNNAMED, data=self.data, rows=rows, recipe=recipe,
             beliefs=stated or Beliefs.fitted_on(question.reference, question.public_reference), sign_off=self.sign_off,
@@ -134,8 +138,10 @@ class Dispatch:
     ) -> fugu.Audit | None:
         """The page to sign: see `signed`. Of a table that is `opened` it is not written."""
         report = None if opened else self.delivery.report
-        audit, facts = signed(going, report, self.delivery.attack, usable, remarks)
-        self.page.update(facts)
+        audit, body, page = signed(going, report, self.delivery.attack, usable, remarks)
+        self.planned.update(body=body, page=page)
+        if not self.delivery.dry_run:
+            page()  # what is wrong with it is found before anything is drawn
         if report is not None:
             self.listener.hear(Text(f"wrote {report}", NOTE, stated=True))
         return audit
@@ -232,10 +238,10 @@ def page_after(
 
 def signed(
     going: Outgoing, report: str | None, attack: bool, usable: Usable | None = None, remarks: Sequence[str] = ()
-) -> tuple[fugu.Audit | None, Json]:
-    """Attack and write the page to sign, if asked for; and what the page is told. It is worked out in any case: what is
-    wrong with it is then found before anything is drawn. Beliefs that are withheld from what is published are not shown
-    on it either. `usable`: with what would help, where that was measured; `remarks`: on the reference.
+) -> tuple[fugu.Audit | None, Json, Callable[[], str]]:
+    """Attack and write the page to sign, if asked for; what the release document would say, and what makes the page.
+    Beliefs that are withheld from what is published are not shown on it either. `usable`: with what would help, where
+    that was measured; `remarks`: on the reference.
 
     CertificateError, before anything goes out, if the attack refutes the guarantee."""
     from fugu.report import write
@@ -250,11 +256,15 @@ def signed(
         if not audit.clean:
             raise CertificateError(f"nothing was released: {audit.verdict}")
     shown = None if going.beliefs.own_table else going.certificates
-    facts = release_facts(preview(going), shown, released=False, audit=audit, usable=usable, remarks=remarks)
-    page = page_of(facts)
+    body = preview(going)
+
+    @cache
+    def page() -> str:
+        return page_of(release_facts(body, shown, released=False, audit=audit, usable=usable, remarks=remarks))
+
     if report is not None:
-        write(Path(report), page)
-    return audit, facts
+        write(Path(report), page())
+    return audit, body, page
 
 
 @dataclass(frozen=True)
@@ -287,6 +297,15 @@ class DryRun:
         return Forecast({**summary, **basis}, (*blocks, last, needed), proofs, usable)
 
 
+def _account(
+    dry_run: bool, books: Booking, budget: Guarantee, total: Guarantee | None, data: str, *more: Any
+) -> ReleaseAccount | None:
+    """The account that is charged; of a dry run the one that is read, where a ledger is named and knows the table."""
+    if dry_run and (books.ledger is None or books.no_ledger or standing(place_of(books.ledger), data) is None):
+        return None
+    return account_of(books, budget, total, data, *more)
+
+
 def account_of(
     books: Booking, budget: Guarantee, total: Guarantee | None, data: str, question: dict[str, Any],
     earlier: dict[str, Any] | None = None, unit: str | None = None,
@@ -316,6 +335,7 @@ def account_of(
 def targets(what: str, output: str, suffix: str, over: bool, *read: str | None, column: bool = False) -> Files:
     """The files of a release; the folder must exist, and nothing that is read is ever overwritten. A `column` may go
     out as Parquet too, or as a folder of parts; a folder is only replaced if it is a release, as it went out."""
+    require_place(output)
     parts = read[0] is not None and Path(read[0]).is_dir() and not Path(output).suffix  # a folder of a folder
     folder = column and (parts or output.endswith("/") or Path(output).is_dir())
     if column:
@@ -412,12 +432,14 @@ def dispatched(
         question = replace(question, size=question.rows)
     public = None if schema is None else schema.to_json(), None if layout.plain else layout.to_json()
     now, before = (question.told(*public, said) for said in named(question.query, question.sequential))
-    account = None if dry_run else account_of(books, budget, total, data, now, before, question.unit)
+    kept = _account(dry_run, books, budget, total, data, now, before, question.unit)
+    account, looked = (None, kept) if dry_run else (kept, None)
     charged = None if books.no_ledger else {"request": books.request or _named(now), "data": UNNAMED}
     charged = charged if account is None else account.told()
     dispatch = Dispatch(
-        question, account, files, data, delivery, listener, frame=frame, sign_off=sign_off, charged=charged
-    )
+        question, account, files, data, delivery, listener, frame=frame, sign_off=sign_off, total=total, read=looked,
+        charged=charged,
+    )  # fmt: skip
     if (known := dispatch.before(account, named=question.query is None or question.sequential)) is not None:
         return known
     if account is None and not dry_run:
@@ -437,7 +459,7 @@ def dispatched(
             question.refuse("cap")
     module, name = _ROUTES[route].split(":")
     going: Forecast = getattr(import_module(f"fugu.releasing.{module}"), name)(replace(dispatch, why=why))
-    return replace(going, facts=dispatch.page) if dry_run else going
+    return replace(going, **dispatch.planned) if dry_run else going
 
 
 _ROUTES = {

@@ -67,8 +67,8 @@ def release(
 
     Parameters:
 
-    - `plan`: a `Question`, a dict of its fields, or the path of a scenario file, which may name the table, the output
-      and the ledger as well; what is given here overrides it.
+    - `plan`: a `Question`; a dict of its fields and, as `total`, of the epsilon of all requests; or the path of a
+      scenario file, which may name the table, the output and the ledger as well; what is given here overrides it.
     - `table`: the file of the private table; the release commits to its bytes, so a frame is saved first. A column
       may be of a Spark frame, which is drawn where its rows are (docs/scale.md). `out`: where the published numbers
       go, a name that ends in .csv; of a Spark frame, a new folder. The other files lie beside it.
@@ -77,7 +77,8 @@ def release(
       given. `request`: a name for what is asked, by default a digest of it. `other_people`: data sets of the ledger
       whose people are others, by your word.
     - `dry_run`: True to see what would be released. The private table is not opened, nothing is charged or written,
-      and `table` and `out` may be left out.
+      and `table` and `out` may be left out. Statistics are then what a `ledger` that is given still allows, where it
+      knows the table.
     - `signed_by`: who answers for the choices, which goes into the certificate and onto the page as a declaration.
     - `report`: a file for the page to sign before anything is drawn. `attack`: True to attack the mechanism first.
     - `check`: False to leave out what the owner sees of the table, which goes into the private part.
@@ -129,10 +130,12 @@ def read_plan(plan: Plan) -> tuple[Question, Booking, Delivery]:
     if isinstance(plan, Question):
         return plan, Booking(), Delivery()
     if isinstance(plan, Mapping):
+        forms = Question, Booking
         for name in plan:
-            if name not in facts(Question):
+            if not any(name in facts(form) for form in forms):
                 raise UnknownName("field of a question", str(name), tuple(facts(Question)))
-        return Question(**plan), Booking(), Delivery()
+        asked, kept = ({k: v for k, v in plan.items() if k in facts(form)} for form in forms)
+        return Question(**asked), Booking(**kept), Delivery()
     values = ScenarioFile.load(_path("plan", plan, ", a Question or a dict of its fields")).options("release", RELEASED)
     return filled(Question, values), filled(Booking, values), filled(Delivery, values)
 

@@ -110,6 +110,7 @@ def schema(path: str | None, no_header: bool) -> Schema | None:
 def layout(question: Question) -> Layout:
     """How rows become entries of sequences, as the options say."""
     stated = {name: getattr(question, name) for name, said in facts(Question).items() if said.section == "sequence"}
+    del stated["chain"]
     said = {name: text for name, text in (*stated.items(), ("bins", question.bins)) if text is not None}
     return Layout(**said)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,22 +44,22 @@ class Forecast(Shown):
     """What a release would be: a dry run, for which no private table was read and nothing was charged.
 
     `summary`: what else `--json` prints. `blocks`: what is shown to people. `proofs`: {group: certificate}, the only
-    one under "". `use`: how usable it is, where that is known. `notes`: what else was said. `facts`: what the page
-    to sign is told."""
+    one under "". `use`: how usable it is, where that is known. `notes`: what else was said. `body`: what the release
+    document would say. `page`: makes the page to sign."""
 
     summary: Json
     blocks: tuple[Block, ...]
     proofs: Mapping[str, Document] | None = None
     use: Usable | None = None
     notes: tuple[str, ...] = ()
-    facts: Json | None = None
+    body: Json | None = None
+    page: Callable[[], str] | None = None
 
     @property
     def stated(self) -> Json:
         """What the release document says, or would."""
-        assert self.facts is not None  # every dry run has them
-        body: Json = self.facts["release"]["body"]
-        return body
+        assert self.body is not None  # every dry run has it
+        return self.body
 
     @property
     def plan_sha256(self) -> str:
@@ -80,10 +80,8 @@ class Forecast(Shown):
 
     def to_html(self) -> str:
         """The page to sign, from what is public alone."""
-        from fugu.report.dossier import page_of
-
-        assert self.facts is not None
-        return page_of(self.facts)
+        assert self.page is not None
+        return self.page()
 
     @property
     def certificates(self) -> Mapping[str, Document]:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar, final, get_type_hints
 from fugu.aliases import own_method
 from fugu.errors import UnknownName, UsageError
 from fugu.files import STREAM, write_text
-from fugu.question import SECTIONS, SIGN_OFF, Ask, Question, as_text, ask, facts
+from fugu.question import PROPERTY, SECTIONS, SIGN_OFF, Ask, Question, as_text, ask, facts
 from fugu.visible import brief
 
 # What a command, or a call, is told beside a question: books, where things go, a training, a property to look at. Like
@@ -203,15 +203,18 @@ class ScenarioFile:
         UsageError for a key of this command's own sections that it has no option for: nothing is ignored in silence
         that changes what a release is."""
         own, taken = _ALONE.get(command), {}
-        for section in ("data", "budget", own) if own else (name for name in keys() if name not in _ALONE.values()):
+        asks = {"publish", "query"} & set(self.sections.get("question", {}))  # then [property] is for fugu property
+        wanted = [name for name in keys() if name not in _ALONE.values() or (name == PROPERTY and not asks)]
+        for section in ("data", "budget", own) if own else wanted:
             for key, value in self.sections.get(section, {}).items():
                 name = keys()[section][key][0]
                 if section == "data" and key == "output" and command != "release":
                     continue
                 if name in known:
                     taken[name] = self._value(section, key, value)
-                elif command == "release" and key != "error":
-                    raise UsageError(f"{key!r} in [{section}] of {self.path.name!r}: fugu release has no --{key} here")
+                elif section == own or (command == "release" and key != "error"):
+                    where = f"{key!r} in [{section}] of {self.path.name!r}"
+                    raise UsageError(f"{where}: fugu {command} has no --{key} here")
         if SCHEMA in self.sections and SCHEMA in known:
             taken[SCHEMA] = str(self.path)
         stated = [name for name in _BY_HAND if name in self.sections and LAWS in known]
@@ -253,12 +256,12 @@ def load_question(path: str | os.PathLike[str]) -> Question:
     return filled(Question, ScenarioFile.load(path).options("release", RELEASED))
 
 
-def save_question(question: Question, path: str | os.PathLike[str]) -> None:
-    """Write a scenario file of a question."""
-    write_text(path, question_text(question, Path(path).parent))
+def save_question(question: Question, path: str | os.PathLike[str], total: str | None = None) -> None:
+    """Write a scenario file of a question; `total`: the epsilon of all requests."""
+    write_text(path, question_text(question, Path(path).parent, total))
 
 
-def question_text(question: Question, folder: Path = Path()) -> str:
+def question_text(question: Question, folder: Path = Path(), total: str | None = None) -> str:
     """The scenario file of a question, for a `folder` that its paths are relative to."""
     from fugu.data.schema import Schema, schema_text, value_text
 
@@ -271,7 +274,9 @@ def question_text(question: Question, folder: Path = Path()) -> str:
         value = getattr(question, name)
         if name in _PATHS and value != STREAM and not os.path.isabs(value):
             value = os.path.relpath(value, folder)
-        chosen.setdefault(said.section, {})[said.key or name] = value
+        chosen.setdefault(said.section, {})[said.key or name] = json.loads(value) if name == "chain" else value
+    if total is not None:
+        chosen.setdefault("budget", {})["total"] = total
     declared = "" if question.schema is None else schema_text(Schema.load(question.schema).to_json())
     if question.laws is not None:
         stated = json.loads(question.laws)

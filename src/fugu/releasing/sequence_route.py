@@ -3,6 +3,7 @@ about sequences reads: the reference first, which is public, then the table, thr
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ from fugu.progress import stage
 from fugu.publication.files import Outgoing
 from fugu.queries.choices import WAYS
 from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, SequenceCertificate
-from fugu.queries.sequence_prior import REFERENCE, Chain, believed, steps_of
+from fugu.queries.sequence_prior import BY_HAND, REFERENCE, Chain, believed, chain_by_hand, steps_of
 from fugu.queries.sequence_promise import least_noise
 from fugu.queries.sequence_query import LatticeMechanism
 from fugu.queries.sequences import (
@@ -87,7 +88,16 @@ class EntryColumns:
         """The user, the time, the state."""
         return self.by, self.order, self.state
 
-    def timed(self, table: str) -> tuple[Table, Timed]:
+    def stand_in(self, chain: Chain) -> Table:
+        """A table that says of a stated chain what a reference would: one sequence of its length, every state in it."""
+        layout = self.told.sequence
+        if layout.wide or layout.end is not None or layout.gaps == MODELLED or layout.cuts:
+            raise UsageError("a chain by hand is of rows with a time and a state: no --columns, --end, --bins, --gaps")
+        states = [chain.states[k % chain.size] for k in range(max(chain.length, chain.size))]
+        rows: dict[str | None, Any] = {self.by: ["1"] * len(states), self.order: range(len(states)), self.state: states}
+        return Table({name: list(column) for name, column in rows.items() if name is not None})
+
+    def timed(self, table: str | Table) -> tuple[Table, Timed]:
         """A reference as it stands, and its sequences with their times."""
         if not self.header and not self.declared:
             raise UsageError("--no-header takes the names of the columns from --schema FILE, or from --reference")
@@ -112,7 +122,7 @@ def columns_of(question: Question) -> EntryColumns:
 
 
 def _read(
-    columns: EntryColumns, table: str | None, reference: str | None, other: str | None
+    columns: EntryColumns, table: str | None, reference: str | Table | None, other: str | None
 ) -> tuple[Timed, Timed, Hashable, str]:
     """The sequences of the reference; those of the private table, through the reference's schema; the state that
     unknown ones count as, and the same in words.
@@ -120,15 +130,16 @@ def _read(
     Everything that is decided is decided by the reference, before the table is opened. `table`: None for a dry run, in
     which the reference stands in for it; `reference`: None to take the table's own beliefs, which then count as
     public."""
-    named = not columns.declared and reference is not None  # by the reference's own header line
-    opened, known = replace(columns, header=columns.header or named).timed(reference or str(table))
+    named = not columns.declared and isinstance(reference, str)  # by the reference's own header line
+    first = str(table) if reference is None else reference
+    opened, known = replace(columns, header=columns.header or named).timed(first)
     if named and not columns.header:
         known = replace(known, schema=replace(known.schema, header=opened.columns))
     spare, rule = _spare(known.schema.fields[columns.state], columns.state, known, other)
     if table is None:
         return known, known, spare, rule
     own = open_timed(known.schema.open(table), *columns.names, known.schema)
-    if reference is not None and sequences_digest(known.sequences) == sequences_digest(own.sequences):
+    if isinstance(reference, str) and sequences_digest(known.sequences) == sequences_digest(own.sequences):
         raise PriorNotPublic(
             "the reference holds the very sequences to be released; give another reference, or --public-prior to "
             "count what is fitted on them as public"
@@ -274,6 +285,18 @@ class ProvedSequences:
         yield from sentences(certificate.warnings(self.going.rows), CAUTION)
 
 
+_FITTED = ("reference", "public_prior", "public_reference", "smoothing", "start", "confidence")
+
+
+def stated_chain(question: Question) -> Chain | None:
+    """The chain that is stated by hand, if one is; UsageError for what only a chain that is fitted has."""
+    if question.chain is None:
+        return None
+    if beside := [f"--{name.replace('_', '-')}" for name in _FITTED if question.given(name)]:
+        raise UsageError(f"{', '.join(beside)}: the chain is stated by hand, so nothing is fitted; leave it out")
+    return chain_by_hand(question.chain, question.length)
+
+
 _MANY = 150
 """States beyond which it is said that a price is slow."""
 
@@ -287,10 +310,11 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
     dispatch.tell(plan_told(plan, question.asked))
     if dispatch.rehearses:
         with dispatch.listener.working("working"):
-            rehearsed = _proved(dispatch, columns, None if known is not None else question.table)
+            stands = known is not None or question.chain is not None
+            rehearsed = _proved(dispatch, columns, None if stands else question.table)
             layout, expected = (
                 rehearsed.own.schema.sequence,
-                RowsFor(None, rehearsed.going.rows or 0, own=known is None),
+                RowsFor(rehearsed.going.rows if question.chain else None, rehearsed.going.rows or 0, own=not stands),
             )
             states = layout.columns if layout.wide else (columns.state,)
             more = "as declared" if question.length else "the reference's; give --length for longer ones"
@@ -321,9 +345,12 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
 def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> ProvedSequences:
     """The prior and the noise for the sequences of `table`; None for those of the reference in their place."""
     asked = dispatch.question
-    known, own, spare, rule = _read(columns, table, asked.reference, asked.other)
+    stated = stated_chain(asked)
+    stands = asked.reference if stated is None else columns.stand_in(stated)
+    other = asked.other if stated is None or asked.other is not None else text_of(stated.states[0])
+    known, own, spare, rule = _read(columns, table, stands, other)
     schema, confidence = known.schema, options.confidence(asked.confidence, asked.smoothing)
-    chain = _prior(asked, columns, known, own, confidence)
+    chain = _prior(asked, columns, known, own, confidence, stated)
     if (states := len(chain.states)) > _MANY and (table != asked.table or not dispatch.rehearses):
         text = f"{states} states take many minutes, and mostly end in noise; --bins LOW:HIGH:STEP makes fewer"
         dispatch.tell([Text(text, NOTE)])
@@ -343,8 +370,8 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
         chain, mechanism, asked=options.number("epsilon", asked.epsilon),
         schema=schema.only(name for name in (*columns.names, schema.sequence.end) if name is not None),
         spacing=() if schema.sequence.end is not None else spacing(own.plan), odd="; ".join(dict.fromkeys(odd)),
-        fitted_on=REFERENCE if asked.reference is not None else THE_TABLE, smoothing=asked.smoothing,
-        prior_digest=prior_digest(chain), ledger=dispatch.charged,
+        fitted_on=BY_HAND if stated else REFERENCE if asked.reference is not None else THE_TABLE,
+        smoothing=asked.smoothing, prior_digest=prior_digest(chain), ledger=dispatch.charged,
         budget=None if isinstance(budget, Pure) else budget,
     )  # fmt: skip
     told, bounds = columns.told, options.bounds(asked.bounds)
@@ -355,20 +382,23 @@ def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> Pro
         "bounds": None if bounds is None else [str(as_fraction(end)) for end in bounds],
         "schema": None if not columns.declared and told.sequence.plain else told.to_json(),
         **({"steps": [list(steps) for steps in chain.steps]} if isinstance(chain, GapChains) else {}),
+        **({} if asked.chain is None else {"chain": json.loads(asked.chain)}),
         **({} if confidence is None else {"confidence": str(as_fraction(confidence))}),
         **{name: getattr(asked, name) for name in ("weights", "method", "noise") if asked.given(name)},
     }  # fmt: skip
     rows = sum(map(len, own.sequences.values()))
     going = dispatch.outgoing({"": certificate}, rows, recipe, skipped=certificate["pufferfish"]["skipped"])
     stage("how usable it is")
-    if asked.reference is None:
+    if asked.reference is None and stated is None:
         usable = Usable((), "", why=OWN_NUMBERS)
     else:
         usable = usable_mechanism(mechanism, chain, rows, budget)
     return ProvedSequences(own, chain, mechanism, certificate, going, usable)
 
 
-def _prior(question: Question, columns: EntryColumns, known: Timed, own: Timed, confidence: Real | None) -> Chain:
+def _prior(
+    question: Question, columns: EntryColumns, known: Timed, own: Timed, confidence: Real | None, by_hand: Chain | None
+) -> Chain:
     """One chain, or all between limits, for every user, as long as the longest sequence or longer, if stated.
 
     Shorter ones are covered: a user with fewer entries is a chain of which the last entries are not published, and no
@@ -388,7 +418,7 @@ def _prior(question: Question, columns: EntryColumns, known: Timed, own: Timed, 
     powers = modelled and stated is None and confidence is None  # limits and longer priors take the grid
     steps = steps_of(own.plan, known.sequences) if powers else None
     length, begins = max(stated or longest, 2), question.start
-    chain = believed(known, columns.told, columns.state, smoothing, length, begins, confidence, steps)
+    chain = by_hand or believed(known, columns.told, columns.state, smoothing, length, begins, confidence, steps)
     read = [*columns.names, layout.to_json()]
     vars(chain)["fingerprint"] = canonical_json([prior_digest(chain), read])
     return chain

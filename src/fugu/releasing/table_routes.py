@@ -86,7 +86,7 @@ def release_records(dispatch: Dispatch) -> Forecast:
     answers = session.ask_all(*told, allow_no_noise=silent)
     rehearsed = session.rehearse(*told, allow_no_noise=silent)  # answered: under which request, and with which noise
     payer, certificate = paid(rehearsed.request), session.certificate
-    remarks, usable = implausible(session, answers), rehearsed.usable
+    remarks, usable = implausible(session, answers), session.usable_of(rehearsed)
     cells = [(str(a.question), c.group, c.cell, c.value, c.low, c.high) for a in answers for c in a.cells]
     shown = dict(zip(COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
     summary = {
@@ -139,8 +139,8 @@ def _cap(question: Question) -> Real | None:
 
 def _session(dispatch: Dispatch, epsilon: Real) -> Session:
     """The session, whose table is not opened yet; its books are those of the account, or none."""
-    question, account = dispatch.question, dispatch.account
-    budget: Pure | Approx = Pure(epsilon)
+    question, account = dispatch.question, dispatch.account or dispatch.read
+    budget: Pure | Approx = Pure(epsilon if dispatch.total is None else dispatch.total.epsilon)
     kept: dict[str, Any] = {"ledger": False}
     if account is not None:
         assert isinstance(account.budget, Pure | Approx)  # other budgets go by the law route

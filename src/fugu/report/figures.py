@@ -39,7 +39,7 @@ from fugu.numbers.text import VALUE, clean, factor, number, shortened
 from fugu.report.curves import FEW, Laws, View, laws, ratio, views
 from fugu.report.facts import Facts, facts, parts
 from fugu.report.shapes import visited
-from fugu.utility.usable import COLUMN, STATISTIC, Usable
+from fugu.utility.usable import COLUMN, COORDINATE, STATISTIC, Usable
 
 Floats = NDArray[np.float64]
 MOST_COVARIANCES = 60
@@ -310,7 +310,8 @@ _REACH, _DRAWN = 0.375, 6
 def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
     """How far what is published is off, beside what it is measured against, each figure with its title and caption: of
     a column the average error, that of ordinary privacy and that of a guess; of statistics a line for each group with
-    its interval around what the reference says. Axes of statistics do not follow the noise."""
+    its interval around what the reference says; of numbers of a vector the noise and the spread. Axes of statistics do
+    not follow the noise."""
     drawn: list[tuple[Figure, Facts]] = []
     for k, (query, listed) in enumerate(groupby(found.figures, lambda each: each.numbers.get("query", each.name))):
         figures = list(listed)
@@ -323,7 +324,14 @@ def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
             said = Facts(title="Error beside other errors", caption="Average error of a row, in the column’s own "
                          "units. Ordinary differential privacy holds whatever is believed; this release holds for the "
                          "beliefs of the reference.")  # fmt: skip
-            drawn.append((bars("Average error of a row", "average error", sizes, f"beside-{k}"), said))
+            keys = "this release", "others"
+            drawn.append((bars("Average error of a row", "average error", sizes, f"beside-{k}", keys), said))
+        elif first.kind == COORDINATE and first.noise:
+            sizes = [("the noise", first.noise, True), ("its spread under the beliefs", first.spread, False)]
+            said = Facts(title=clean(query, 80), caption="Standard deviation of the noise, and of the number itself "
+                         "as the beliefs have it, in its own unit.")  # fmt: skip
+            keys, title = ("the noise", "the number itself"), f"Noise of {clean(query, 60)}"
+            drawn.append((bars(title, "standard deviation", sizes, f"beside-{k}", keys), said))
         elif first.kind == STATISTIC and all(each.value for each in figures):
             rows: list[Range] = []
             for each in figures[: 4 * _DRAWN]:
@@ -340,9 +348,9 @@ def use_figures(found: Usable) -> list[tuple[Figure, Facts]]:
             said = Facts(title=clean(query, 80), caption="What the reference leads to expect of each group, and "
                          f"how far the published number may be off with a probability of 95 %.{more} The axis stays "
                          "where it is while the noise changes.")  # fmt: skip
-            keys = ("what the reference says", "95 % interval of what is published", "with ordinary privacy")
+            told = ("what the reference says", "95 % interval of what is published", "with ordinary privacy")
             compared = any(other for *_, other, _ in rows)
             about = "; ".join(f"{row[0]}: {row[-1]}" for row in rows[:12])
             axis = Axis(clean(query, 60), min(ends), max(ends))
-            drawn.append((Ranges(f"beside-{k}", said.title, about, tuple(rows), axis, keys[: 2 + compared]), said))
+            drawn.append((Ranges(f"beside-{k}", said.title, about, tuple(rows), axis, told[: 2 + compared]), said))
     return drawn

@@ -160,17 +160,10 @@ def story(
     secret_name: str | None = None,
 ) -> Facts:  # fmt: skip
     """What the sections about a certificate with laws are told: its facts, and what follows."""
-    f = facts(certificate, query_name, secret_name)
-    noise = None if certificate.parts else certificate.noise
+    f, noise = pictures(certificate, query_name, secret_name), None if certificate.parts else certificate.noise
     whole, directed = certificate.of_values, noise if isinstance(noise, DirectedLaplace) else None
     return Facts(
         **vars(f),
-        # the pairs that are drawn, the one that loses most first, and the names of published categories. Whether they
-        # are drawn number by number: what record swaps are proved for is not the laws of the certificate, which bound
-        # them; noise along directions beside the axes is not a noise of each number
-        views=views(certificate),
-        categories=tuple((certificate.body.get("query") or {}).get("categories") or ()),
-        pictured=whole and (directed is None or directed.axes),
         # the methods side by side, and whether they were compared
         methods=methods(certificate, comparison),
         compared=comparison is not None,
@@ -189,6 +182,20 @@ def story(
             if len(rows) <= _TABLED
         ],
     )  # fmt: skip
+
+
+def pictures(certificate: Certificate, query_name: str | None = None, secret_name: str | None = None) -> Facts:
+    """What the pictures of its laws are told: its facts, the pairs that are drawn, the one that loses most first, and
+    the names of published categories. Whether they are drawn number by number: what record swaps are proved for is not
+    the laws of the certificate, which bound them; noise along directions beside the axes is not a noise of each
+    number."""
+    noise = None if certificate.parts else certificate.noise
+    return Facts(
+        **vars(facts(certificate, query_name, secret_name)),
+        views=views(certificate),
+        categories=tuple((certificate.body.get("query") or {}).get("categories") or ()),
+        pictured=certificate.of_values and (not isinstance(noise, DirectedLaplace) or noise.axes),
+    )
 
 
 def exchanges(certificate: Certificate) -> list[dict[str, Any]]:

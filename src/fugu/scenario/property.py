@@ -79,12 +79,12 @@ class PropertyModel:
         """The places, among the shares, of those that must look alike."""
         return self.proved.pairs
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The secrets' names, "p=0.45"."""
         return self.proved.labels(self.size)
 
-    @property
+    @cached_property
     def counts(self) -> tuple[int, ...]:
         """How many records have the property: floor(n p + 1/2) for each share."""
         return tuple(records_of(self.size, share) for share in self.shares)

@@ -275,18 +275,13 @@ def _missing(missing: object, categories: tuple[str, ...] | None) -> str | float
 # One row a person, in a private table too.
 
 
-def require_one_row_each(table: Table, unit: str | None) -> None:
-    """Refuse a table in which the column that names the person is missing or repeats; never says where or how often."""
-    persons_of(table, unit)
-
-
-def persons_of(table: Table, unit: str | None) -> tuple[str, ...] | None:
-    """Who is in a table that was read, each in one spelling and in one row; None where no column names the person."""
+def require_one_row_each(table: Table, unit: str | None) -> tuple[str, ...] | None:
+    """Refuse a table in which the column that names the person is missing or repeats; never says where or how often.
+    Who is in it, each in one spelling; None where no column names the person."""
     if unit is None:
         return None
     column = table.exact(unit)
-    names = column.values.tolist()
-    found = tuple(names if _all_plain(names) else map(person_of, names))
+    found = in_one_spelling(column.values.tolist())
     if column.missing.any() or len(set(found)) < len(found):
         raise repeated(unit)
     return found
@@ -300,30 +295,30 @@ def repeated(unit: str) -> RepeatedUnit:
     )
 
 
-def persons_in(whole: Table, schema: Schema, unit: str | None) -> tuple[str, ...] | None:
-    """The same for a table as it stands: the unit is read as the schema says, else as text."""
+def persons_in(whole: Table, schema: Schema, unit: str | None, different: bool = False) -> tuple[str, ...] | None:
+    """The same for a table as it stands: the unit is read as the schema says, else as text. `different`: the engine has
+    proved that each row has a name of its own."""
     if unit is None:
         return None
     if unit not in whole.columns:
         raise ColumnNotFound(unit, whole.columns)
+    if different and (numbers := whole.raw(unit).array) is not None and numbers.dtype.kind in "iu":
+        return tuple(map(str, numbers.tolist()))
     known = schema if unit in schema.fields else schema.with_field(unit, Field("identifier"))
-    return persons_of(Table({unit: known.column(unit, whole.raw(unit))}), unit)
+    return require_one_row_each(Table({unit: known.column(unit, whole.raw(unit))}), unit)
 
 
 ITSELF = r"(?!(?:true|false)$)[a-z][!-~]*|0|[1-9]\d{0,14}"
 _ITSELF = re.compile(ITSELF, re.ASCII | re.IGNORECASE)
+_ALL_THEMSELVES = re.compile(rf"(?:(?:{ITSELF})\n)*+", re.ASCII | re.IGNORECASE | re.MULTILINE)
 """Names that are spelled in one way: of letters and signs that begin with a letter, and numbers of up to 15 digits."""
 
 
-def _all_plain(names: list[Any]) -> bool:
-    """Whether all are numbers of one to 15 digits that begin with no 0, which are spelled in one way."""
-    if set(map(type, names)) != {str}:
-        return False
-    digits = "".join(names)
-    return (
-        digits.isascii() and digits.isdecimal() and min(map(len, names)) > 0 and max(map(len, names)) <= 15
-        and "\n0" not in "\n" + "\n".join(names)
-    )  # fmt: skip
+def in_one_spelling(names: Sequence[Any]) -> tuple[str, ...]:
+    """Each name in one spelling: see `person_of`."""
+    if set(map(type, names)) == {str} and _ALL_THEMSELVES.fullmatch("\n".join(names) + "\n"):
+        return tuple(names)
+    return tuple(map(person_of, names))
 
 
 def person_of(name: object) -> str:

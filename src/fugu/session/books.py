@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Self, TypeVar, final
+from functools import cached_property
+from typing import Any, Self, TypeVar, cast, final
 
 from fugu.data import Schema
 from fugu.data.field import IDENTIFIER, Field
-from fugu.data.frame import TableLike
+from fugu.data.frame import Table, TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike, read_protect
+from fugu.data.spark import SparkColumns
 from fugu.errors import (
     BadBudget,
     BadTable,
@@ -26,7 +29,7 @@ from fugu.errors import (
 )
 from fugu.guarantee import Approx, Pure, is_guarantee
 from fugu.guarantee.asks import exact, plain
-from fugu.ledger import Books, Charge, Ledger
+from fugu.ledger import Books, Charge, Ledger, Marks
 from fugu.ledger import books as entries
 from fugu.ledger.accountant import Terms, against_anybody, for_shared
 from fugu.ledger.books import Elsewhere, epsilons, standing
@@ -77,10 +80,9 @@ class SessionBooks:
         """What one record's epsilons may add up to now."""
         return self.own_cap
 
-    def open(self, private: Private, belief: TableBelief) -> SessionBooks:
+    def open(self, seen: Opened) -> SessionBooks:
         """The same, of a table that is open; what is believed of its groups is known now."""
-        del private
-        return replace(self, belief=belief, opened=True)
+        return replace(self, belief=seen.belief, opened=True)
 
     def charges(self) -> Charged:
         """All charges as they stand now."""
@@ -158,14 +160,14 @@ class LedgerBooks(SessionBooks):
     others: tuple[str, ...]
     ledger: Ledger | None = None
 
-    def open(self, private: Private, belief: TableBelief) -> LedgerBooks:
+    def open(self, seen: Opened) -> LedgerBooks:
         """Another budget, cap, belief or table than those of the data set is refused, and one from the law route.
 
         Without a cap it is that of the data set; one that has none, from before 0.4, gets `FOLD` times the budget, and
         where it promises more than that already, nothing more is granted."""
         require_records(self.path, self.data)
-        marks = opened_marks(private, belief.unit)
-        terms: dict[str, Any] = {"data": self.data, "prior": belief, "fingerprint": marks, "late": True}
+        belief = seen.belief
+        terms: dict[str, Any] = {"data": self.data, "prior": belief, "fingerprint": seen.marks(), "late": True}
         ledger = Ledger(self.path, self.allowed, cap=self.asked, other_people=self.others, **terms)
         cap = ledger.cap
         if cap is None:
@@ -364,8 +366,21 @@ def item_of(item: object) -> tuple[StatisticQuestion, Options]:
 # Opening a session: everything that is fixed before the private table is looked at, and then the one look at it.
 
 
-Opened = tuple[Private, TableBelief]
-"""A private table read through a public schema, and what is believed about it."""
+@final
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A private table read through a public schema, and what is believed about it."""
+
+    private: Private
+    belief: TableBelief
+
+    @cached_property
+    def _marks(self) -> Marks:
+        return opened_marks(self.private, self.belief.unit)
+
+    def marks(self) -> Marks:
+        """What a ledger recognises it by; worked out once, where somebody asks."""
+        return self._marks
 
 
 def open_session(belief: TableBelief, rows: RowsFor, table: TableLike) -> Opened:
@@ -383,7 +398,21 @@ def open_session(belief: TableBelief, rows: RowsFor, table: TableLike) -> Opened
             "the reference is the very table to be released: what a question costs would depend on it. Give "
             "another table, such as last year's"
         )
-    return private, belief.with_groups(PublicGroups(known.declared, known.reference, known.secrets, private))
+    return Opened(private, belief.with_groups(PublicGroups(known.declared, known.reference, known.secrets, private)))
+
+
+_KEPT: ContextVar[dict[str, Any] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def keeping(kept: dict[str, Any]) -> Iterator[None]:
+    """Within, what a reference file says is worked out once, and the search for a price begins where that for another
+    epsilon ended: for who looks at one plan again and again, and throws `kept` away when the file changes."""
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
 
 
 def public_facts(
@@ -391,9 +420,14 @@ def public_facts(
 ) -> tuple[TableBelief, RowsFor]:
     """Fix the reading and the secrets by the schema and the reference: what is believed, with the groups that the
     reference shows, and for how many rows. Refused: a reference without two secrets."""
+    kept = _KEPT.get() if isinstance(reference, str) else None
+    if kept is not None and (before := kept.get(repr((reference, protect, schema, unit, rows)))) is not None:
+        return cast(tuple[TableBelief, RowsFor], before)
     require_column(unit=unit)
     declared = declared_schema(schema)
     cells = declared.open(reference)
+    if isinstance(cells.source, SparkColumns):
+        cells = Table(cells.source.repeated(unit))
     if len(cells) == 0:
         raise BadTable("the reference has no rows")
     spec = read_protect(protect, cells.columns)
@@ -411,7 +445,10 @@ def public_facts(
         )
     size = RowsFor(rows, len(cells))
     groups = ExpectedGroups(declared, cells, secrets, size.number)
-    return TableBelief(reading, known, spec, secrets, unit, groups), size
+    found = TableBelief(reading, known, spec, secrets, unit, groups), size
+    if kept is not None:
+        kept[repr((reference, protect, schema, unit, rows))] = found
+    return found
 
 
 def require_pure(budget: object, ledger: bool = False) -> Pure | Approx:

@@ -145,6 +145,7 @@ class Session(Kinds, Shown):
             self._books = LedgerBooks(*books, **named)  # type: ignore[arg-type]
         self._lock, self._born = threading.RLock(), process()
         self._said = False
+        self._certified: tuple[object, RecordsCertificate] | None = None
         for column in public:
             require_column(public=column)
             self._public_groups(StatisticQuestion("count", by=column))
@@ -281,12 +282,20 @@ class Session(Kinds, Shown):
             if not self._books.opened and not self._books.charges():
                 raise UsageError("nothing was answered yet, so nothing is certified; rehearse shows what would be")
             self._open([])  # answered before, in another process: what is said of it is public already
-            return certificate_of(self._books)
+            now = self._books.charges(), self._books.cap
+            if self._certified is None or self._certified[0] != now:
+                self._certified = now, certificate_of(self._books)
+            return self._certified[1]
 
     @property
     def usable(self) -> Usable:
         """How usable the answers so far are, beside what the reference says of them: see `fugu.usable`."""
-        return usable_of_records(self.certificate, self._belief.pricing(()).laws)
+        return self.usable_of(None)
+
+    def usable_of(self, rehearsed: Rehearsal | None) -> Usable:
+        """The same of the answers to what was rehearsed alone; None is all of them."""
+        told = () if rehearsed is None else (rehearsed.questions,)
+        return usable_of_records(self.certificate, self._belief.pricing(()).laws, *told)
 
     def rehearse(
         self,
@@ -329,8 +338,9 @@ class Session(Kinds, Shown):
         Nothing is charged. Whoever changes the questions because of it steps outside the promise."""
         with self._lock:
             self._here()
-            named = {"ledger": self._ledger, "data": self._data}
-            return checked(self._look()[0], self._belief.groups.reference, self._belief.unit, **named)  # type: ignore[arg-type]
+            seen = self._look()
+            named = {"ledger": self._ledger, "data": self._data, "known_by": seen.marks}
+            return checked(seen.private, self._belief.groups.reference, self._belief.unit, **named)  # type: ignore[arg-type]
 
     def _together(
         self,
@@ -377,7 +387,7 @@ class Session(Kinds, Shown):
 
     def __repr__(self) -> str:
         books = "no ledger" if self._ledger is None else f"charged as {brief(self._data)}"
-        table = "table not opened" if self._seen is None else f"{len(self._seen[0])} rows"
+        table = "table not opened" if self._seen is None else f"{len(self._seen.private)} rows"
         return f"Session({table}, {self.budget!r}, cap {float(self._books.cap):g}, {books})"
 
     def _here(self) -> None:
@@ -397,7 +407,7 @@ class Session(Kinds, Shown):
     def _open(self, questions: Sequence[StatisticQuestion]) -> Private:
         """The table, for questions that are about to be answered, and its books; what is wrong with the table is said
         before the ledger is asked, and both before anything is charged."""
-        private, belief = self._look()
+        private, belief = (seen := self._look()).private, seen.belief
         for question in questions:
             for name in question.columns:
                 if name not in private.columns:
@@ -405,7 +415,7 @@ class Session(Kinds, Shown):
         for name in (*self._public, *(q.by for q in questions if q.by is not None)):
             belief.groups.of(name)
         if not self._books.opened:
-            kept = self._books.open(private, belief)
+            kept = self._books.open(seen)
             for name in self._public:  # declared public: booked when the table is opened
                 sizes(kept, StatisticQuestion("count", by=name))
             self._books = kept
@@ -417,7 +427,7 @@ class Session(Kinds, Shown):
         declared = () if self._books.opened else (charge_for([], [name]) for name in self._public)
         books, groups = self._books.beside(*declared), self._belief.groups
         assert isinstance(groups, ExpectedGroups)  # those of the reference
-        seen = groups.after(books.charges(), None if self._seen is None else self._seen[1].groups)
+        seen = groups.after(books.charges(), None if self._seen is None else self._seen.belief.groups)
         return replace(books, belief=self._belief.with_groups(seen))
 
     def _public_groups(self, question: StatisticQuestion) -> None:

@@ -27,7 +27,7 @@ from starlette.routing import Mount, Route, Router
 from fugu.studio.guard import FILE, FILES, FORM, Guard, TurnedAway
 from fugu.studio.jobs import Child, Job, Json
 
-SCREENS = ("tables", "question", "noise", "improve", "sign", "release", "ledger", "check", "zip")
+SCREENS = ("tables", "question", "noise", "improve", "sign", "release", "ledger", "check", "zip", "export")
 _SHOWS, _CHECKS, _LOOKS, _WORKS, _RELEASES = 60.0, 30.0, 120.0, 600.0, 3600.0
 """Seconds that a screen, a check, a look, a search and a release may take."""
 KEPT = 300.0
@@ -53,7 +53,7 @@ class Studio:
         self.state, self.table = state, table
         self.desk, self.job = Child("desk"), dict[str, Job]()
         self.numbers: Any = None
-        self._line, self._latest = threading.Lock(), 0
+        self._line, self._latest, self._first = threading.Lock(), 0, threading.Lock()
         self._files: dict[str, tuple[bytes, str]] = {}
         self._clock: threading.Timer | None = None
 
@@ -62,12 +62,16 @@ class Studio:
         """Whether something is going on."""
         return any(job.running for job in self.job.values())
 
-    def begin(self) -> Json:
-        """What the desk finds where the plan and the release lie; takes as long as its imports."""
-        found = self.desk.ask({"do": "begin", "state": dict(self.state)}, _SHOWS)
-        self.state |= found.get("state", {})
-        self._files = {name: (base64.b64decode(text), kind) for name, (text, kind) in found.get("files", {}).items()}
-        return found
+    def begin(self) -> None:
+        """What the desk finds where the plan and the release lie comes before everything that is asked for; it takes as
+        long as its imports, once."""
+        with self._first:
+            if self._files:
+                return
+            found = self.desk.ask({"do": "begin", "state": dict(self.state)}, _SHOWS)
+            self.state |= found.get("state", {})
+            files = found.get("files", {}).items()
+            self._files = {name: (base64.b64decode(text), kind) for name, (text, kind) in files}
 
     def close(self) -> None:
         """End what is going on, but for a release: that comes to its end by itself."""
@@ -82,12 +86,12 @@ class Studio:
     async def home(self, request: Request) -> Response:
         """The first screen."""
         del request
+        await run_in_threadpool(self.begin)
         return _to("check" if self.state["checks"] else self.state.get("at", "tables"))
 
     async def asset(self, request: Request) -> Response:
         """The style sheet, the script and the icon."""
-        if not self._files:
-            await run_in_threadpool(self.begin)
+        await run_in_threadpool(self.begin)
         content, kind = self._files[PurePath(request.url.path).name]
         return Response(content, media_type=kind)
 
@@ -99,6 +103,7 @@ class Studio:
         return await run_in_threadpool(self._shown, name, query, self._latest if "part" in query else 0)
 
     def _shown(self, name: str, query: dict[str, list[str]], turn: int) -> Response:
+        self.begin()
         with self._line:
             if turn and turn != self._latest:
                 return Response(status_code=204)  # somebody has asked for a newer one since
@@ -118,6 +123,7 @@ class Studio:
         return await run_in_threadpool(self._taken, name, form, files)
 
     def _taken(self, name: str, form: dict[str, list[str]], files: list[tuple[str, str]]) -> Response:
+        self.begin()
         if "stop" in form:
             for kind in form["stop"]:
                 if kind in self.job and kind != "release":
@@ -172,8 +178,9 @@ def _answered(answer: Json) -> Response:
     if "html" in answer:
         return Response(answer["html"], answer.get("status", 200), media_type="text/html")
     if "file" in answer:
-        headers = {"content-disposition": 'attachment; filename="release.zip"'}
-        return Response(base64.b64decode(answer["file"]), media_type="application/zip", headers=headers)
+        headers = {"content-disposition": f'attachment; filename="{answer["name"]}"'}
+        kind = f"application/{answer['name'].rpartition('.')[2]}"
+        return Response(base64.b64decode(answer["file"]), media_type=kind, headers=headers)
     raise TurnedAway(answer.get("status", 500), str(answer.get("refused", "there is no answer")))
 
 

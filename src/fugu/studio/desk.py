@@ -4,42 +4,38 @@ from the reference, the plan, the ledger and what went out; no private table is 
 from __future__ import annotations
 
 import base64
-import io
-import json
 import os
 import re
-import zipfile
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from fugu.auditing.books import extract
 from fugu.data.schema import value_text
-from fugu.data.uses import Description, describe
-from fugu.documents.certificate import Certificate
-from fugu.documents.promises import Promising, weakest
 from fugu.documents.sign_off import SignOff
 from fugu.drawing.marks import Html
 from fugu.errors import FuguError, UsageError
 from fugu.files import write_text
-from fugu.guarantee.composition import odds_of
 from fugu.ledger import Books, books
-from fugu.ledger.books import Account, accounts
-from fugu.ledger.keys import Place, own_ledger, place_of
-from fugu.question import SIGN_OFF, STATISTICS, Question
-from fugu.releasing.one_door import release
-from fugu.releasing.outcome import Forecast
-from fugu.report.figures import use_figures
-from fugu.report.template import render, sheet, story
-from fugu.studio import forms, levers
+from fugu.question import COLUMN, SIGN_OFF, Question
+from fugu.releasing.one_door import read_plan
+from fugu.releasing.scenario_file import save_question
+from fugu.report.template import render, sheet
+from fugu.studio import forms, levers, looks
 from fugu.studio.work import main_of
 from fugu.visible import brief, visible
 
 Json = dict[str, Any]
 STEPS = {"tables": "Tables", "question": "Question", "noise": "Noise", "improve": "Improve", "sign": "Sign",
          "release": "Release"}  # fmt: skip
+KINDS = {
+    "statistics": "Numbers about groups: counts, means, histograms",
+    "column": "A column, row by row",
+    "sequences": "Counts about sequences: somebody has a row for each time, and each tells of the next",
+    "property": "Numbers of the whole that do not show how many rows have a property",
+}  # fmt: skip
+"""What can go out, in words."""
 FIRST = "0.5"
 """The epsilon that is looked at first."""
 _HERE = Path(__file__).parent
@@ -70,9 +66,9 @@ def _found(out: Path) -> Json:
         return {"place": 1}
     place = max(numbers)
     file = out / f"release-{place}.plan.toml"
-    question = Question.load(file)
+    question, kept, _ = read_plan(file)
     plan = {name: said for name, said in question.to_json().items() if name != "epsilon"}
-    found: Json = {"place": place, "plan": plan, "epsilon": question.epsilon, "at": "release"}
+    found: Json = {"place": place, "plan": plan, "epsilon": question.epsilon, "total": kept.total, "at": "release"}
     found["signed"] = asdict(SignOff.load(file))
     if (out / f"release-{place}.certificate.json").exists():
         found["went"] = True
@@ -97,8 +93,9 @@ def shown(told: Json) -> Json:
     name, state = told["name"], told["state"]
     if state["checks"] and name != "check":
         return {"to": "check"}
-    if name == "zip":
-        return {"file": base64.b64encode(packed(state)).decode()}
+    if name in _FILES:
+        file, made = _FILES[name]
+        return {"file": base64.b64encode(made(state)).decode(), "name": file}
     if why := _closed(state, name):
         return {"to": {_NOT_YET: "question", _NO_EPSILON: "noise"}.get(why, "sign")}
     try:
@@ -141,46 +138,26 @@ def _closed(state: Json, step: str) -> str:
 
 def _head(state: Json) -> list[str]:
     """The line on top: the reference, the private table, the ledger."""
-    rows = _described(*_stamp(state["reference"])).records
+    rows = looks.described(*looks.stamp(state["reference"])).records
     said = [f"reference {Path(state['reference']).name}, {rows:,} rows, public"]
     table = state["table"] or "not named"
     opened = " opened for its release" if state.get("went") else " closed"
     said.append(f"private table {table}{opened if state['table'] else ''}")
-    account = _account(state)
-    left = "nothing spent yet" if account is None else "; ".join(f"{a} {b}" for a, b in account.words() if a == "left")
-    return [*said, f"ledger: {left}"]
-
-
-def _stamp(path: str) -> tuple[str, int]:
-    return path, os.stat(path).st_mtime_ns
-
-
-@lru_cache(2)
-def _described(path: str, _: int) -> Description:
-    return describe(path)
-
-
-def _place(state: Json) -> Place:
-    return own_ledger(make=False) if state["ledger"] is None else place_of(state["ledger"])
-
-
-def _account(state: Json) -> Account | None:
-    """The account of the private table, if anything was charged to it."""
-    found: list[Account] = Books(_place(state)).find(lambda view: accounts(view, books.history(view))) or []
-    return next((account for account in found if account.own.name == state["table"]), None)
+    account = looks.account_in(state)
+    return [*said, f"ledger: {'nothing spent yet' if account is None else f'left {account.rest}'}"]
 
 
 def tables(told: Json) -> str:
     """What is known already."""
-    return screen("tables", told, seen=_described(*_stamp(told["state"]["reference"])))
+    return screen("tables", told, seen=looks.described(*looks.stamp(told["state"]["reference"])))
 
 
 def question(told: Json, error: str = "", form: forms.Form | None = None) -> str:
     """What to publish, and what nobody must learn."""
     state = told["state"]
-    seen = _described(*_stamp(state["reference"]))
+    seen = looks.described(*looks.stamp(state["reference"]))
     filled = form if form is not None else forms.asked_in(state.get("plan") or {"query": "count"}, seen)
-    return screen("question", told, seen=seen, form=filled, error=error, may=forms.may)
+    return screen("question", told, seen=seen, form=filled, error=error, may=forms.may, kinds=KINDS)
 
 
 def noise(told: Json) -> str:
@@ -193,50 +170,37 @@ def noise(told: Json) -> str:
             epsilon = levers.least(state["plan"], wanted)
         else:
             epsilon = forms.epsilon_of(query, epsilon)
-        facts = picture(state, epsilon)
+        facts = looks.picture(state, epsilon, live=bool(query.get("part")))
     except FuguError as refused:
         error = visible(str(refused))
         told["status"] = 400
     shown = "live" if query.get("part") else "noise"
     return screen(shown, told, epsilon=epsilon, place=forms.place_of(state.get("epsilon") or FIRST) if error else
-                  forms.place_of(epsilon), places=forms.PLACES, error=error, rows=state["plan"].get("rows"),
-                  column=bool(state["plan"].get("publish")), **facts)  # fmt: skip
-
-
-def picture(state: Json, epsilon: str) -> Json:
-    """What a release at this epsilon would be, as the sections of its page are told."""
-    plan = json.dumps(state["plan"], sort_keys=True)
-    forecast = forecast_of(plan, epsilon, state["table"], *_stamp(state["reference"]))
-    held = weakest(each for each in forecast.certificates.values() if isinstance(each, Promising))
-    odds = None if held is None else odds_of(held.believed)
-    alone = forecast.certificates.get("") if len(forecast.certificates) == 1 else None
-    told = story(alone) if isinstance(alone, Certificate) and alone.runs != "channel" else None
-    closes = str(forecast.summary.get("closes", ""))
-    figures = {"story": told, "beside": use_figures, "charged": _account(state) is not None and not state.get("went")}
-    return {"forecast": forecast, "odds": odds, "closes": closes, **figures}
-
-
-@lru_cache(64)
-def forecast_of(plan: str, epsilon: str, table: str | None, reference: str, _: int) -> Forecast:
-    """A dry run: the reference is read, and nothing else."""
-    del reference
-    return release(Question(**json.loads(plan), epsilon=epsilon), data=table or None, dry_run=True)
+                  forms.place_of(epsilon), places=forms.PLACES, error=error, **facts)  # fmt: skip
 
 
 def improve(told: Json) -> str:
     """What would help, measured."""
     state = told["state"]
-    facts = picture(state, state["epsilon"])
-    found = _Known(_helped(state))
-    return screen("improve", told, kind=Question(**state["plan"]).kind, found=found, **facts)
+    forecast, found = looks.picture(state, state["epsilon"])["forecast"], _Known(_helped(state))
+    untried = [*forecast.usable.untried, *(found["untried"] or ())]
+    measured = found["levers"] is not None or Question(**state["plan"]).kind == COLUMN
+    return screen("improve", told, found=found, levers=_levers(state), untried=untried, measured=measured,
+                  forecast=forecast)  # fmt: skip
 
 
 def sign(told: Json, error: str = "", form: forms.Form | None = None) -> str:
     """The page to be signed, and who answers for it."""
     state = told["state"]
-    forecast = picture(state, state["epsilon"])["forecast"]
-    facts = {"assumptions": forecast.assumptions, "error": error, "form": form or {}}
-    return screen("sign", told, page=Html(main_of(forecast.to_html())), **facts)
+    facts = looks.picture(state, state["epsilon"])
+    forecast, shares = facts["forecast"], not (facts["closes"] or state.get("went") or looks.account_in(state))
+    told_of = {"assumptions": forecast.assumptions, "left": facts["left"], "half": _half(state) if shares else ""}
+    return screen("sign", told, page=Html(main_of(forecast.to_html())), error=error, form=form or {}, **told_of)
+
+
+def _half(state: Json) -> str:
+    """Half of the epsilon that was chosen."""
+    return f"{float(state['epsilon']) / 2:.6g}"
 
 
 def going(told: Json) -> str:
@@ -244,43 +208,22 @@ def going(told: Json) -> str:
     state = told["state"]
     if state.get("went"):
         page = (Path(state["out"]) / f"release-{state['place']}.report.html").read_text("utf-8")
-        return screen("released", told, page=Html(main_of(page)), files=_files(state))
-    left = picture(state, state["epsilon"])
-    words = forms.typed(state["plan"], state["epsilon"], state["table"] or "TABLE.csv", _out(state).name)
+        return screen("released", told, page=Html(main_of(page)), files=looks.files_of(state))
+    left = looks.picture(state, state["epsilon"])
+    words = forms.typed(
+        state["plan"], state["epsilon"], state.get("total"), state["table"] or "TABLE.csv", looks.out_of(state).name
+    )
     return screen("release", told, typed=words, **left)
-
-
-def _out(state: Json) -> Path:
-    return Path(state["out"]) / f"release-{state['place']}.csv"
-
-
-def _files(state: Json) -> list[tuple[str, bool]]:
-    """The files of the release, and whether each may go out."""
-    endings = (".csv", ".certificate.json", ".report.html", ".private.json")
-    names = [f"release-{state['place']}{ending}" for ending in endings]
-    return [(name, not name.endswith(".private.json")) for name in names if (Path(state["out"]) / name).exists()]
-
-
-def packed(state: Json) -> bytes:
-    """What may go out, in one archive."""
-    if not state.get("went"):
-        raise UsageError("nothing has gone out yet")
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, public in _files(state):
-            if public:
-                archive.write(Path(state["out"]) / name, name)
-    return whole.getvalue()
 
 
 def ledger(told: Json, verified: str = "") -> str:
     """What was asked of the private table, and what is left."""
-    state, account = told["state"], _account(told["state"])
-    entries = [] if account is None else extract(_place(state), account.own.name)
+    state, account = told["state"], looks.account_in(told["state"])
+    entries = [] if account is None else extract(looks.place_in(state), account.own.name)
     lines = [
         [e["request"], e["state"], e["charge"], e["at"][:16].replace("T", " ")] for e in reversed(entries)
     ]  # fmt: skip
-    place = brief(str(_place(state)), 200)
+    place = brief(str(looks.place_in(state)), 200)
     return screen("ledger", told, account=account, lines=lines, place=place, verified=verified)
 
 
@@ -290,6 +233,9 @@ def check(told: Json) -> str:
     return screen("check", told, found=found, page=Html(found["page"] or ""))
 
 
+_FILES: dict[str, tuple[str, Callable[[Json], bytes]]] = {
+    "zip": ("release.zip", looks.packed), "export": ("ledger.json", looks.exported)
+}  # fmt: skip
 _SCREENS: dict[str, Callable[..., str]] = {
     "tables": tables, "question": question, "noise": noise, "improve": improve, "sign": sign, "release": going,
     "ledger": ledger, "check": check,
@@ -316,8 +262,10 @@ def _counted(told: Json) -> Json:
     rows = forms.text(told["form"], "rows", forms.NUMBER)
     if rows and not (rows.isdecimal() and int(rows) > 0):
         raise UsageError("the number of rows is a whole number above 0")
-    plan = {**(told["state"].get("plan") or {})}
-    changed = {"rows": rows, **({"plan": {**plan, "rows": int(rows)}} if plan and rows else {})}
+    plan = told["state"].get("plan")
+    changed: Json = {"rows": rows}
+    if plan and rows and forms.takes(str(Question(**plan).kind), "rows"):
+        changed["plan"] = {**plan, "rows": int(rows)}
     return {"state": {**changed, "signed": None, "at": "question"}, "to": "question"}
 
 
@@ -325,22 +273,22 @@ def _asked(told: Json) -> Json:
     """The question: it is priced once before it is taken."""
     state = told["state"]
     form = {"rows": [state.get("rows") or ""], **told["form"]}
-    plan = forms.question_of(form, _described(*_stamp(state["reference"])), state["reference"])
+    plan = forms.question_of(form, looks.described(*looks.stamp(state["reference"])), state["reference"])
     changed = {**state, "plan": plan}
-    picture(changed, state.get("epsilon") or FIRST)
+    looks.picture(changed, state.get("epsilon") or FIRST)
     return {"state": {"plan": plan, "at": "noise", **_anew(state)}, "to": "noise"}
 
 
 def _anew(state: Json) -> Json:
     """What is no longer so where the plan changes; what has gone out stays, and the next release has the next name."""
     place = state.get("place", 1) + bool(state.get("went"))
-    return {"signed": None, "look": None, "help": None, "went": False, "place": place, "release": None}
+    return {"signed": None, "look": None, "help": None, "went": False, "place": place, "release": None, "total": None}
 
 
 def _chosen(told: Json) -> Json:
     """How much may be learnt."""
     epsilon = forms.epsilon_of(told["form"], told["state"].get("epsilon") or FIRST)
-    picture(told["state"], epsilon)
+    looks.picture(told["state"], epsilon)
     return {"state": {"epsilon": epsilon, "at": "improve", **_anew(told["state"])}, "to": "improve"}
 
 
@@ -355,11 +303,11 @@ def _improved(told: Json) -> Json:
         return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": None}, "to": "noise"}
     place = forms.text(form, "lever", forms.NUMBER)
     options = _levers(state)
-    if not place.isdecimal() or int(place) >= len(options):
+    if not place.isdecimal() or int(place) >= len(options) or options[int(place)]["plan"] is None:
         raise UsageError("there is no such lever")
     plan = dict(options[int(place)]["plan"])
     epsilon = plan.pop("epsilon", state["epsilon"])
-    picture({**state, "plan": plan}, epsilon)
+    looks.picture({**state, "plan": plan}, epsilon)
     before = [state["plan"], state["epsilon"]]
     return {"state": {**_anew(state), "plan": plan, "epsilon": epsilon, "before": before}, "to": "noise"}
 
@@ -371,17 +319,23 @@ def _helped(state: Json) -> Json:
 
 
 def _levers(state: Json) -> list[Json]:
-    """What may be used: the levers of a column, or what was measured of statistics."""
-    if Question(**state["plan"]).kind == STATISTICS:
-        return list(_helped(state).get("levers", ()))
-    found = picture(state, state["epsilon"])["forecast"].usable.levers
-    return [{"plan": forms.use(state["plan"], lever.option)} for lever in found]
+    """What may be used, the best first: what the forecast measured, and what was measured by forecasts of its own. A
+    change that is none of the question has no plan."""
+    found = [
+        {"what": lever.what, "price": lever.price, "times": lever.times, "error": lever.error,
+         "plan": forms.use(state["plan"], lever.option) if lever.option else None}
+        for lever in looks.picture(state, state["epsilon"])["forecast"].usable.levers
+    ]  # fmt: skip
+    return sorted([*found, *_helped(state).get("levers", ())], key=lambda lever: -lever["times"])
 
 
 def _signed(told: Json) -> Json:
     """The owner's look; or the sign-off: the plan with it, and its page, are written."""
     state, form = told["state"], told["form"]
-    forecast = picture(state, state["epsilon"])["forecast"]
+    forecast = looks.picture(state, state["epsilon"])["forecast"]
+    if "share" in form:
+        changed = {"total": state.get("total") or state["epsilon"], "epsilon": _half(state)}
+        return {"state": {**_anew(state), **changed}, "to": "sign"}
     if "look" in form:
         if not state["table"]:
             raise UsageError("no private table was named: start with --table")
@@ -398,7 +352,8 @@ def _signed(told: Json) -> Json:
     out = Path(state["out"])
     out.mkdir(parents=True, exist_ok=True)
     plan = _plan(state)
-    Question(**state["plan"], epsilon=state["epsilon"]).save(plan)
+    total = looks.total(state, looks.account_in(state))
+    save_question(Question(**state["plan"], epsilon=state["epsilon"]), plan, total)
     lines = [
         f"{key} = {value_text(list(value) if key == 'assumptions' else value)}" for key, value in asdict(said).items()
     ]
@@ -413,7 +368,7 @@ def _plan(state: Json) -> Path:
 
 def _kept(state: Json) -> str | None:
     """The ledger, where there is one already."""
-    place = _place(state)
+    place = looks.place_in(state)
     return str(place) if Books(place).there() else None
 
 
@@ -422,13 +377,18 @@ def _released(told: Json) -> Json:
     state = told["state"]
     if why := _closed(state, "release"):
         raise UsageError(why)
-    what = {"plan": str(_plan(state)), "out": str(_out(state)), "ledger": state["ledger"], "data": state["table"]}
+    what = {
+        "plan": str(_plan(state)),
+        "out": str(looks.out_of(state)),
+        "ledger": state["ledger"],
+        "data": state["table"],
+    }
     return {"begin": {"release": {"what": "releasing", **what}}, "to": "release"}
 
 
 def _verified(told: Json) -> Json:
     """The chain of the ledger, event by event."""
-    head = Books(_place(told["state"])).find(books.verify)
+    head = Books(looks.place_in(told["state"])).find(books.verify)
     said = "there is no ledger yet" if head is None else f"holds: every event follows from the one before; head {head}"
     return {"html": ledger(told, said)}
 

@@ -113,7 +113,7 @@ def usable_of(certificate: Certificate, rows: int | None = None) -> Usable:
     (first, *others), epsilon, ordinary = figures, float(certificate.budget.epsilon), None
     if not others and first.kind == COLUMN and not certificate.budget.renyi and 0 < epsilon < math.inf:
         width = first.high - first.low  # local differential privacy of a bounded column: range / epsilon
-        ordinary = width / epsilon / first.error if first.error > 0 and math.isfinite(width) else None
+        ordinary = width / epsilon / first.error if 0 < first.error < math.inf > width else None
     return Usable(figures, basis, ordinary=ordinary)
 
 

@@ -27,8 +27,9 @@ USABLE, ROUGHLY = "usable", "rough figure"
 GRADES = (EXACT, ROW_BY_ROW, USABLE, AVERAGES, ROUGHLY, NOISE, UNKNOWN)
 """From the best to the worst; what is not known counts as the worst."""
 _WORDS = {USABLE: "usable", ROUGHLY: "usable as a rough figure", NOISE: "mostly noise"}
-COLUMN, STATISTIC = "column", "statistic"
-"""Kinds that somebody asks for by name: levers are for the one, published numbers for the other."""
+COLUMN, STATISTIC, COORDINATE = "column", "statistic", "coordinate"
+"""Kinds that somebody asks for by name: levers are for the first, published numbers for the second, pictures for
+all."""
 CLOSE = 0.9
 """Row by row: the correlation of a value and what is published of it is at least this (noise below 0.48 spreads)."""
 TENTH = 0.1
@@ -169,7 +170,7 @@ def rows_for(scatter: float, bias: float, within: float) -> int | None:
     room = within**2 - bias**2
     if scatter == 0 and room >= 0:
         return 1
-    return None if room <= 0 else max(1, math.ceil(scatter / room * (1 - 1e-12)))
+    return None if room <= 0 or math.isinf(scatter) else max(1, math.ceil(scatter / room * (1 - 1e-12)))
 
 
 def short(x: float) -> str:
@@ -275,8 +276,8 @@ def coordinate(name: str, spread: float, noise: float, half: float) -> Figures:
     text = f"spread {short(spread)}, noise {short(noise)}, 95 % within ±{short(half)}, correlation {correlation:.3f}"
     lines, told = ((f"number {name}" if name.isdigit() else name, text),), {**numbers, "correlation": correlation}
     if noise == 0:
-        return Figures("coordinate", told, EXACT, "exact: nothing is added", lines, noise)
-    return Figures("coordinate", told, grade, f"{_WORDS[grade]}: {beside}", lines, noise)
+        return Figures(COORDINATE, told, EXACT, "exact: nothing is added", lines, noise)
+    return Figures(COORDINATE, told, grade, f"{_WORDS[grade]}: {beside}", lines, noise)
 
 
 def in_range(name: str, low: float, high: float, half: float) -> Figures:

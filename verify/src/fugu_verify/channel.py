@@ -270,7 +270,7 @@ _WIDTH = 2
 
 def prove_noised_sets(families: Sequence[Part], noise: Drawn, asked: Asked) -> Second:
     """Every pair of sets in both orders, without a delta."""
-    if asked.orders or noise.kind == "gaussian":
+    if asked.orders or noise.kind == "gaussian" or noise.power:
         raise NotSummed("of noise on sets of laws only the loss without delta is worked out here, of Laplace noise")
     work = Work()
     losses = [loss for found in families for loss in _losses(found, noise, asked, work)]

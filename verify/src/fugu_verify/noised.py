@@ -8,7 +8,13 @@ one with each step, for every atom: all sums fall by r = e^-decay, and their rat
 for all beyond it, with the weight (1 + r + r^2 + ...)^n = (1 - r)^-n. Where all atoms share a coordinate, both sides
 are beyond, and the coordinate's noise sums to its own normaliser: it drops out.
 
-**Gaussian.** The box is the hull and a margin; what lies beyond is bounded where it is needed (`tail`)."""
+**Gaussian.** The box is the hull and a margin; what lies beyond is bounded where it is needed (`tail`).
+
+**Cauchy.** Weights are rational, and so are all sums. Beyond a margin r of the hull of width w every ratio is at most
+
+    far = ((s^2 + (r + 1 + w)^2) / (s^2 + (r + 1)^2))^m,      s = 1 / decay, (r + 1) (r + 1 + w) >= s^2,
+
+as |y - x| and |y - x'| are above r there, on one side and at most w apart, and that quotient falls in r from there."""
 
 from __future__ import annotations
 
@@ -18,13 +24,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
 
-from fugu_verify.arithmetic import exp, up
+from fugu_verify.arithmetic import exp, log, pi, up
 from fugu_verify.reading import Drawn, Family, Law
 from fugu_verify.result import NotSummed
 
 MOST_TERMS = 30_000_000
 """So many products of a mass and a noise are summed, no more; about half a minute."""
 _MOST_BITS = 60_000
+_EXACT = 256
+"""Weights of Cauchy noise up to a million spreads away are above 2^-128."""
+_WIDEST = 2**16
+"""Cauchy noise is summed so far out, and no further."""
 _WIDTH = 2
 """Weights are floors: the truth is at most two units above."""
 Point = tuple[int, ...]
@@ -110,8 +120,8 @@ def distance(noise: Drawn, y: Point, x: Point) -> int:
 def bits_for(family: Family, noise: Drawn, outputs: Outputs, spare: int) -> int:
     """So many bits that every noised mass at these outputs keeps `spare` significant ones."""
     least = max(law.total.bit_length() - min(m for m in law.low if m).bit_length() + 1 for law in family.laws)
-    if noise.silent:
-        return least + spare
+    if noise.silent or noise.power:
+        return least + spare + (_EXACT if noise.power else 0)
     ranges = zip(zip(*outputs.points, strict=True), hull(family), strict=True)
     far: list[int] = [max(max(axis) - low, high - min(axis)) for axis, (low, high) in ranges]
     steps = sum(far) if noise.kind == "laplace" else sum(k * k for k in far)
@@ -158,6 +168,10 @@ class Weights:
         return found
 
     def _power(self, m: int) -> int:
+        if power := self.noise.power:
+            square = self.noise.decay**2
+            n, d = square.numerator, square.denominator
+            return int((d**power << self.bits) // (d + n * m) ** power)
         if self.noise.silent or self.noise.decay * m > self.bits:
             return 0  # e^-x < 2^-x: below one unit
         if 2 * m.bit_length() + 16 > self.spare:
@@ -192,6 +206,8 @@ def normaliser(noise: Drawn, bits: int) -> tuple[Fraction, Fraction]:
     unit = 1 << bits
     if noise.silent:
         return Fraction(1), Fraction(1)
+    if noise.power:
+        return _cauchy(noise, bits)
     if noise.kind == "laplace":
         low, high = exp(-noise.decay, bits)
         if high >= unit:
@@ -207,3 +223,44 @@ def normaliser(noise: Drawn, bits: int) -> tuple[Fraction, Fraction]:
 def reach(decay: Fraction, bits: int) -> int:
     """So many steps that e^(-decay steps^2) is below 2^-bits: ln 2 < 7/10."""
     return math.isqrt(math.ceil(bits * Fraction(7, 10) / decay)) + 1
+
+
+# Cauchy noise. With x = pi s, c = coth x and h = 1 / sinh^2 x, the sums over all k of (1 + (k / s)^2)^-m are, by the
+# partial fractions of the cotangent and two derivatives by s,
+#
+#     x c,      x c / 2 + x^2 h / 2,      3 x c / 8 + 3 x^2 h / 8 + x^3 c h / 4,      for m = 1, 2, 3.
+
+
+def _cauchy(noise: Drawn, bits: int) -> tuple[Fraction, Fraction]:
+    s, work = 1 / noise.decay, bits + 64 + 4 * noise.decay.__ceil__().bit_length()
+    ends = [Fraction(x, 1 << work) * s for x in pi(work)]
+    falls = [Fraction(exp(-2 * x, work)[side], 1 << work) for side, x in ((0, ends[1]), (1, ends[0]))]
+    if falls[1] >= 1:
+        raise NotSummed("its noise is too narrow for its mass to be enclosed")
+    found = []
+    for x, e in zip(ends, falls, strict=True):  # c and h rise with e, and all terms are positive
+        c, h = (1 + e) / (1 - e), 4 * e / (1 - e) ** 2
+        found.append((x * c, (x * c + x**2 * h) / 2, 3 * (x * c + x**2 * h) / 8 + x**3 * c * h / 4)[noise.power - 1])
+    return found[0], found[1]
+
+
+def far(family: Family, noise: Drawn, margin: int) -> Fraction:
+    """At least every ratio of two noised masses beyond a margin of the hull that `margins` gives."""
+    ((low, high),) = hull(family)
+    first, square = margin + 1, 1 / noise.decay**2
+    return ((square + (first + high - low) ** 2) / (square + first**2)) ** noise.power
+
+
+def margins(family: Family, noise: Drawn, epsilon: Fraction | None) -> int:
+    """A margin beyond which no ratio is above e^epsilon; None: four spreads and hulls, and some thousand steps."""
+    if len(family.points[0]) > 1:
+        raise NotSummed("Cauchy noise is for one number")
+    ((low, high),) = hull(family)
+    margin = 4 * (math.ceil(1 / noise.decay) + high - low + 1)
+    if epsilon is None:
+        return max(margin, 2**13)
+    while log(far(family, noise, margin), 64)[1] > epsilon * 2**64:
+        margin *= 2
+        if margin > _WIDEST:
+            raise NotSummed("the ratios of its tails reach further than is summed here")
+    return margin

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fugu_verify.arithmetic import exp, log
-from fugu_verify.noised import Outputs, Work, atoms, bits_for, box, hull, noised, reach, size
+from fugu_verify.noised import Outputs, Work, atoms, bits_for, box, far, hull, margins, noised, reach, size
 from fugu_verify.ratios import Whole
 from fugu_verify.reading import Drawn, Family
 from fugu_verify.result import Asked, NotSummed, Number
@@ -71,10 +71,12 @@ class Summed:
         """Two laws."""
         return Pair(self.low[i], self.high[i], self.low[j], self.high[j])
 
-    def beyond(self, alpha: Fraction) -> Fraction:
-        """At least what the terms beyond the box add to I."""
+    def beyond(self, pair: Pair, alpha: Fraction) -> tuple[Fraction, Fraction]:
+        """At most and at least what the terms beyond the box add to I."""
+        if self.noise.power:
+            return self._chord(pair, alpha)
         if self.noise.kind != "gaussian":
-            return Fraction(0)
+            return Fraction(0), Fraction(0)
         limits, c = hull(self.family), self.noise.decay
         d = len(limits)
         margin = limits[0][0] - min(y[0] for y in self.outputs.points)
@@ -87,7 +89,24 @@ class Summed:
         if gap <= 0 or shift <= 0 or ratio >= unit:
             raise NotSummed("its noise is too wide for its tail to be enclosed")
         side = Fraction(exp(-c * shift, self.bits)[1], unit - ratio)
-        return (d << d) * side / _first(self.whole.normal[0], d)
+        return Fraction(0), (d << d) * side / _first(self.whole.normal[0], d)
+
+    def _chord(self, pair: Pair, alpha: Fraction) -> tuple[Fraction, Fraction]:
+        """L^alpha <= a + b L for L = P/Q in [1/f, f], f the largest ratio there, by convexity: a Q + b P of what both
+        have beyond the box. The sum of P L^(alpha - 1) is at least f^-alpha P."""
+        f = far(self.family, self.noise, hull(self.family)[0][0] - self.outputs.points[0][0])
+        unit, (low, high) = 1 << _SPARE, log(f, _SPARE)
+        rise = [Fraction(exp(alpha * Fraction(x, unit), _SPARE)[side], unit) for side, x in enumerate((low, high))]
+        fall = [Fraction(exp(-alpha * Fraction(x, unit), _SPARE)[side], unit) for side, x in enumerate((high, low))]
+        normal, scale = self.whole.normal, 1 << self.bits
+        p = 1 - Fraction(sum(pair.p_low), scale) / normal[1]
+        if f == 1:
+            return Fraction(0), p
+        b = (rise[0] - fall[1]) / (f - 1 / f), (rise[1] - fall[0]) / (f - 1 / f)
+        a = rise[1] - b[0] * f
+        q = 1 - Fraction(sum(pair.q_high if a < 0 else pair.q_low), scale) / normal[0 if a < 0 else 1]
+        least = max(Fraction(0), 1 - Fraction(sum(pair.p_high), scale) / normal[0]) * fall[0]
+        return least, max(Fraction(0), a * max(Fraction(0), q) + b[1] * p)
 
 
 def _first(power: Fraction, d: int) -> Fraction:
@@ -96,6 +115,8 @@ def _first(power: Fraction, d: int) -> Fraction:
 
 
 def _margin(family: Family, noise: Drawn, alpha: Fraction) -> int:
+    if noise.power:
+        return margins(family, noise, None)
     if noise.kind != "gaussian":
         return 0
     limits = hull(family)
@@ -173,7 +194,8 @@ def order_losses(family: Family, noise: Drawn, asked: Asked, work: Work) -> tupl
         for pair, between in ((both, logs), (both.swapped(), flipped(logs))):
             for alpha, epsilon in asked.orders:
                 low, high = power_sum(summed, pair, between, alpha)
-                high = high if high == math.inf else high + summed.beyond(alpha)
+                if high != math.inf:
+                    low, high = (a + b for a, b in zip((low, high), summed.beyond(pair, alpha), strict=True))
                 found.append(OrderLoss(label, alpha, epsilon, *divergence(low, high, alpha)))
         listed.append(found)
     return summed, listed

@@ -119,6 +119,8 @@ def _item(found: Part, content: Part, noise: Drawn, budget: Asked) -> Item:
         raise NotSummed("sets of laws beside single laws are not compared here; give each adversary a certificate")
     if found.get("kind") != "analytic":
         return family(found)
+    if noise.power:
+        raise NotSummed("Cauchy noise on laws with Gaussian components is not summed here")
     fine = _FINE + budget.delta.denominator.bit_length()
     rate = noise.decay if noise.kind == "laplace" else noise.decay * 0
     return smooth(found, content["lattice"], rate, fine)

@@ -20,7 +20,9 @@ from fugu_verify.noised import (
     box,
     corners,
     distance,
+    far,
     hull,
+    margins,
     noised,
     normaliser,
     reach,
@@ -67,8 +69,8 @@ class Whole:
         if noise.kind == "laplace":
             r_low, r_high = (Fraction(x, 1 << bits) for x in exp(-noise.decay, bits))
             return Whole((1 / (1 - r_low), 1 / (1 - r_high)), (low**outputs.spread, high**outputs.spread), Fraction(0))
-        if noise.silent:
-            return Whole((one, one), (one, one), Fraction(0))
+        if noise.silent or noise.power:
+            return Whole((one, one), (low, high), Fraction(0))
         margin = hull(family)[0][0] - min(y[0] for y in outputs.points)
         return Whole((one, one), (low**d, high**d), 2 * d * tail(noise.decay, Fraction(margin + 1), bits) / low)
 
@@ -88,6 +90,8 @@ def delta_losses(family: Family, noise: Drawn, asked: Asked, extra: int, work: W
     """Delta of every ordered pair whose pure loss is above epsilon, with `extra` bits beyond what delta needs."""
     fine = _SPARE + extra + asked.delta.denominator.bit_length() + math.ceil(asked.epsilon * 3 / 2)
     margin = reach(noise.decay, fine) if noise.kind == "gaussian" else 0
+    if noise.power:  # beyond it no term is positive
+        margin, fine = margins(family, noise, asked.epsilon), fine + 256
     work.take(0 if noise.silent else min(size(family, margin), MOST_TERMS) * len(family.points))
     outputs = atoms(family) if noise.silent else box(family, margin)
     bits = fine + 16 + len(outputs.points).bit_length()
@@ -153,7 +157,7 @@ def ratio_losses(family: Family, noise: Drawn, asked: Asked, work: Work, known: 
 
 
 def _pure(family: Family, noise: Drawn, asked: Asked, work: Work) -> list[Loss]:
-    outputs = _looked_at(family, noise)
+    outputs = box(family, margins(family, noise, asked.epsilon)) if noise.power else _looked_at(family, noise)
     masses = noised(family, noise, outputs, bits_for(family, noise, outputs, _SPARE), work)
     pairs = ordered(family)
     work.take(4 * len(pairs) * len(outputs.points), masses.bits)
@@ -193,6 +197,9 @@ def _pure_loss(
         if p_high * unit > bound[0] * q_low and not over:
             over = p_low * unit > bound[1] * q_high or _above(family, noise, asked, outputs.points[k], pair)
     laws = family.laws[i], family.laws[j]
+    if noise.power:  # what is beyond the box is at most e^epsilon, however small the largest ratio inside
+        beyond = far(family, noise, hull(family)[0][0] - outputs.points[0][0])
+        most = most if Fraction(*most) > beyond else (beyond.numerator, beyond.denominator)
     if noise.kind == "gaussian":
         return _gaussian_pure(family, laws, asked, Fraction(*least), label)
     if not all(law.exact for law in laws):
@@ -206,6 +213,12 @@ def _pure_loss(
 def _above(family: Family, noise: Drawn, asked: Asked, y: tuple[int, ...], pair: tuple[int, int, str]) -> bool:
     """Whether P(y) > e^epsilon Q(y): a sum of rationals times exponentials of rationals, whose sign is decided."""
     first, second = family.laws[pair[0]], family.laws[pair[1]]
+    if noise.power:
+        square = noise.decay**2
+        weights = [(1 + square * distance(noise, y, x)) ** -noise.power for x in family.points]
+        both = (sum((Fraction(a, law.total) * w for a, w in zip(law.low, weights, strict=True)), Fraction(0))
+                for law in (first, second))  # fmt: skip
+        return sign(next(both), -next(both), asked.epsilon) > 0
     terms: dict[Fraction, Fraction] = {}
     for x, p, q in zip(family.points, first.low, second.low, strict=True):
         m = distance(noise, y, x)

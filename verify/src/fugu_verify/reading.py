@@ -16,6 +16,7 @@ from fugu_verify.result import Asked, BadCertificate, NotSummed
 Part = Mapping[str, object]
 _NUMBER = re.compile(r"[-+]?(\d+/\d+|(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,4})?)", re.ASCII)
 _LONGEST = 9_000
+POWERS = {"cauchy2": 1, "cauchy4": 2, "cauchy6": 3}
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,12 @@ class Family:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Independent noise in every coordinate: mass ~ e^(-decay |k|) or e^(-decay k^2) at k steps; or none."""
+    """Independent noise in every coordinate: mass ~ e^(-decay |k|) or e^(-decay k^2) at k steps; or none. With a
+    `power` m: mass ~ (1 + (decay k)^2)^-m."""
 
     kind: str
     decay: Fraction
+    power: int = 0
 
     @property
     def silent(self) -> bool:
@@ -140,8 +143,10 @@ def drawn(content: Part) -> Drawn:
     """The noise in steps of the lattice: decay grid / scale (Laplace), grid^2 / (2 scale^2) (Gaussian)."""
     stated = part(content["noise"])
     kind = stated["kind"]
-    if kind not in ("laplace", "gaussian", "atoms"):
-        raise NotSummed(f"noise of kind {str(kind)[:40]!r} is not summed here; Laplace and Gaussian noise are")
+    if kind not in ("laplace", "gaussian", "atoms", *POWERS):
+        raise NotSummed(
+            f"noise of kind {str(kind)[:40]!r} is not summed here; Laplace, Gaussian and lattice Cauchy noise are"
+        )
     scale = number(stated["scale"])
     if scale < 0:
         raise BadCertificate("the certificate's noise has a negative scale")
@@ -156,6 +161,8 @@ def drawn(content: Part) -> Drawn:
         raise NotSummed("the scale of the noise is not a number that the sampler takes: not a double")
     if kind == "atoms":
         return _on_atoms(content, grid / scale)
+    if kind in POWERS:
+        return Drawn(str(kind), grid / scale, POWERS[str(kind)])
     return Drawn(str(kind), grid / scale if kind == "laplace" else grid**2 / (2 * scale**2))
 
 

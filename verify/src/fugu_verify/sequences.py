@@ -83,7 +83,7 @@ def loss_of_entry(content: Part, epsilon: Fraction) -> Fraction | None:
 
 def _sensitivity(content: Part) -> Fraction | None:
     name, entries = str(content["query"]), part(content["entries"])
-    if name in ("sum", "mean"):
+    if name in ("sum", "mean", "entries"):  # of entries one moves, and as far as a sum of one
         low, high = (number(x) for x in rows(entries["clipped to"]))
         step = number(content["rounded to multiples of"])
         if step <= 0 or high < low:

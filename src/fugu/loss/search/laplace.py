@@ -24,6 +24,8 @@ from fugu.numbers.exact import UNIT
 
 _TINY = 1e-280
 _MAX_EXPONENT = 700.0
+_AT_ONCE = 2**20
+"""Ratios that are worked out together."""
 _FAR = 1e5
 """Distances beyond this many scales count as this many: e^-745 is nothing already."""
 
@@ -48,16 +50,18 @@ def pure_loss(family: Family, scale: float) -> PairLoss:
 def _worst(family: Family, total: NDArray[np.float64], error: float) -> PairLoss:
     """ln of the largest ratio plus the bound on its error; `error` is on the ratio, relative."""
     worst = PairLoss(family.labels[0], 0.0, family.pairs[0])
-    for pair, label in family.different:
-        i, j = pair
+    pairs = np.array([pair for pair, _ in family.different], dtype=np.int64).reshape(-1, 2)
+    together = max(1, _AT_ONCE // total.shape[1])
+    for first in range(0, len(pairs), together):
+        i, j = pairs[first : first + together].T
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = total[i] / total[j]
-        up, least = float(np.nanmax(ratio)), float(np.nanmin(ratio))
-        down = math.inf if least == 0 else 1 / least
-        largest, order = (up, (i, j)) if up >= down else (down, (j, i))
+            up, down = np.nanmax(ratio, axis=1), 1 / np.abs(np.nanmin(ratio, axis=1))
+        k = int(np.argmax(np.nan_to_num(np.fmax(up, down), nan=0.0, posinf=np.inf)))
+        largest, order = (up[k], (i[k], j[k])) if up[k] >= down[k] else (down[k], (j[k], i[k]))
         value = max(0.0, math.log(largest)) * (1 + 4 * UNIT) + 1.01 * error
         if value > worst.value:
-            worst = PairLoss(label, value, order)
+            worst = PairLoss(family.different[first + k][1], value, (int(order[0]), int(order[1])))
     return worst
 
 

@@ -246,6 +246,12 @@ def softly(
         if best.plan is None or plan.value < best.plan.value:
             best = replace(best, plan=plan)
         h, t = h - t * moved, t / _COOLER
+    most = limits.most(best.lower)
+    if best.plan is not None and best.lower < most < best.high:  # a last try, which is little beside a program
+        other = eased(problem, distances, best.plan, math.exp(most * (1 - _DUST)))
+        best = replace(best, plan=min(best.plan, other, key=lambda found: found.value))
+        if best.done(limits):
+            return replace(best, soft=t)
     more, few = _PROGRAM[0] * best.lower, _PROGRAM[1]
     (i, j, _), (b, a, _) = (
         distances.nearly(start, *ends, more, few)[1] for start, ends in ((best.h[y], (x, y)), (-best.h[x], (y, x)))
