@@ -17,7 +17,7 @@ from fugu.documents.release import OTHER_PEOPLE, ReleaseDocument
 from fugu.errors import AlreadyReleased, BudgetRefused, FuguError, NotComposable, UsageError
 from fugu.files import discard
 from fugu.guarantee import Approx, Guarantee, Pure
-from fugu.guarantee.composition import UNCHARGED
+from fugu.guarantee.composition import UNCHARGED, both
 from fugu.ledger import Books, Ledger, Marks, books, fingerprints
 from fugu.ledger.books import standing
 from fugu.ledger.charge import LAW, Charge, Chargeable, read_mechanism
@@ -111,6 +111,13 @@ class ReleaseAccount:
         apart = kept.read(books.Standing.of, self.data).known.apart
         stated = {OTHER_PEOPLE: list(apart)} if apart else {}
         return {**self.told(), "entry": found.hash, "at": found.at, **stated}
+
+    def all_of_it(self, believes: str) -> dict[str, str]:
+        """What all requests of the data promise together, as the ledger has it, and what is left; in words."""
+        found = Books(self.ledger).read(lambda view: books.accounts(view, books.history(view, self.data)))
+        (own,) = (each for each in found if each.own.name == self.data)
+        worth = own.worth and both(own.worth, own.anybody, believes, own.whom)
+        return {name: said for name, said in (("all requests together", worth), ("left", own.rest)) if said}
 
     def told(self) -> dict[str, str]:
         """For certificates and summaries; the place of the ledger stays with the user."""

@@ -26,16 +26,12 @@ from fugu.data.sequences import (
 from fugu.documents.document import canonical_json
 from fugu.errors import PriorNotPublic, UnknownName, UsageError
 from fugu.guarantee import Pure
-from fugu.guarantee.composition import both
-from fugu.ledger import Books
-from fugu.ledger.books import accounts, history
 from fugu.ledger.fingerprint import fingerprints, prior_digest
 from fugu.mechanism.release import require_noise
 from fugu.numbers.exact import Real, as_fraction
 from fugu.priors.chain import GapChains
 from fugu.progress import stage
 from fugu.publication.files import Outgoing
-from fugu.publication.releasing import ReleaseAccount
 from fugu.queries.choices import WAYS
 from fugu.queries.sequence_certificate import OWN_TABLE, THE_TABLE, SequenceCertificate
 from fugu.queries.sequence_prior import BY_HAND, REFERENCE, Chain, believed, chain_by_hand, steps_of
@@ -341,21 +337,12 @@ def release_sequences(dispatch: Dispatch) -> Forecast:
     answer = _spent(dispatch, columns, proved).columns(question.asked)
     rows = list(zip(*answer.values(), strict=True))  # what an answer has not is blank
     numbers = Listing(None, list(answer), ("state", "from", "to", "query"), rows)
-    all_of_it = {} if dispatch.account is None else _all_of_it(dispatch.account, proved.certificate.believes)
+    all_of_it = {} if dispatch.account is None else dispatch.account.all_of_it(proved.certificate.believes)
     said = (Text(f"{name}: {text}") for name, text in all_of_it.items())
     return dispatch.published(
         going, answer, {**proved.to_json(plan), "answer": answer, **all_of_it}, [*proved.told(), numbers, *said], audit,
         proved.usable,
     )  # fmt: skip
-
-
-def _all_of_it(account: ReleaseAccount, believes: str) -> dict[str, str]:
-    """What all requests of the data set promise together, as the ledger has it, and what is left; in words."""
-    found = Books(account.ledger).read(lambda view: accounts(view, history(view, account.data)))
-    (own,) = (each for each in found if each.own.name == account.data)
-    worth = own.worth and both(own.worth, own.anybody, believes, own.whom)
-    said = {"all requests together": worth, "left": own.rest}
-    return {name: text for name, text in said.items() if text}
 
 
 def _proved(dispatch: Dispatch, columns: EntryColumns, table: str | None) -> ProvedSequences:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fugu.data.private import Private
 from fugu.documents.document import canonical_json
+from fugu.documents.sentences import protected
 from fugu.errors import ColumnNotFound, RequestReused, UsageError
 from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
@@ -23,6 +24,7 @@ from fugu.guarantee.composition import PUBLIC, both, called_exact
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease
 from fugu.numbers.exact import Real, as_fraction, read_number
+from fugu.numbers.text import SECRET
 from fugu.queries.answer import SessionAnswer, answered, cells_of, counted
 from fugu.queries.features import Feature, Whole, ranged, whole
 from fugu.queries.groups import Grouping
@@ -94,7 +96,13 @@ def released(
         cells = with_intervals(asked, cells_of(asked, values, rows), rows, laws)
         notes += [RANKS] if asked.kind == QUANTILE and not all(math.isnan(cell.low) for cell in cells) else []
         answers.append(SessionAnswer(plan.question, cells, *own, *stand, asked.exact, "; ".join(notes), usable))
-    return answers
+    return [replace(answer, secret=_secret(books)) for answer in answers]
+
+
+def _secret(books: SessionBooks) -> str:
+    """What is secret, in words; a predicate in code has no name."""
+    protect = books.belief.spec.json
+    return SECRET if protect is None else protected({"protect": protect})
 
 
 def _counted(
@@ -116,8 +124,9 @@ def sizes(books: SessionBooks, asked: StatisticQuestion) -> SessionAnswer:
     after = books.spent()
     cost = Pure(plain(max(after - before, Fraction(0))))
     return SessionAnswer(
-        asked, cells, cost, Fraction(0), *books.standing(), 0.0, f"{PUBLIC}; numbers of rows cost nothing"
-    )
+        asked, cells, cost, Fraction(0), *books.standing(), 0.0, f"{PUBLIC}; numbers of rows cost nothing",
+        secret=_secret(books),
+    )  # fmt: skip
 
 
 # A release as it would be: its noise found and everything proved, with nothing charged, drawn or opened.

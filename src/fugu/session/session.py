@@ -13,7 +13,6 @@ from fugu.data import Schema
 from fugu.data.frame import FrameKind, TableLike
 from fugu.data.private import Private
 from fugu.data.secrets import ProtectLike
-from fugu.documents.sentences import protected
 from fugu.errors import AlreadyReleased, BadBudget, ColumnNotFound, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.guarantee.asks import exact, plain
@@ -25,7 +24,6 @@ from fugu.ledger.registration import Opening, known_cap
 from fugu.mechanism.per_entry import PerEntryDP
 from fugu.mechanism.release import PerEntryRelease, process
 from fugu.numbers.exact import Real
-from fugu.numbers.text import SECRET
 from fugu.progress import in_sight
 from fugu.queries.answer import SessionAnswer
 from fugu.queries.groups import ExpectedGroups, require_column
@@ -252,9 +250,7 @@ class Session(Kinds, Shown):
         """The answer, which knows of what kind the table was; the first one says so where no ledger is charged."""
         said, self._said = self._said, True
         notes = [answer.note, *([] if said or self._ledger is not None else [UNCHARGED])]
-        named = self._belief.spec.json  # None for a predicate in code, which has no name
-        secret = SECRET if named is None else protected({"protect": named})
-        return replace(answer, came=FrameKind.of(self._table), note="; ".join(filter(None, notes)), secret=secret)
+        return replace(answer, came=FrameKind.of(self._table), note="; ".join(filter(None, notes)))
 
     def spend(self, mechanism: PerEntryDP, columns: Sequence[str], *, request: str | None = None) -> PerEntryRelease:
         """Run a mechanism from outside that is private for each record on columns of the table, and charge it.
