@@ -87,7 +87,7 @@ def test_epsilon_0_is_one_sentence(folder):
 
 def test_numbers_agree_with_their_nouns_and_objects_have_words(folder):
     code, out, _ = run(folder, *STATISTIC, "--epsilon", "1", "--no-ledger")
-    assert code == 0 and "1 answer " in out, out
+    assert code == 0 and "1 answer;" in out, out
     assert "1 answers" not in out
     assert several(0, "row") == "0 rows" and several(1, "row") == "1 row"
     session = fugu.Session(folder / "today.csv", folder / "ref.csv", "sex", fugu.Pure(1), ledger=folder / "own.db")

@@ -78,11 +78,7 @@ def property_(
 
 
 @asks(
-    "train",
-    only="table reference schema no_header unit epsilon delta",
-    need="target epsilon prior",
-    first="delta",
-    argument="table",
+    "train", only="table reference schema no_header unit epsilon delta", need="target epsilon prior", argument="table"
 )
 def train(question: Question, training: Training, books: Booking, force: bool = False, as_json: bool = False) -> None:
     """Train a private model on TABLE, once, with a certificate. Its accuracy is measured on public rows only.

@@ -133,8 +133,8 @@ def _refused(as_json: bool, why: str, code: int) -> int:
 
 def _line(group: str, second: Second) -> str:
     """One certificate in words."""
-    outcome = "" if second.why.startswith(second.outcome) else f"{second.outcome}: "
-    said = [f"group {group}: " * bool(group) + outcome + second.why]
+    why = second.why.removeprefix(f"{second.outcome}, because ")
+    said = [f"group {group}: " * bool(group) + f"{second.outcome}: {why}"]
     if second.epsilon is not None:
         said.append(f"  loss between {_between(second.epsilon)}, worst for {second.worst_pair}")
     if second.delta is not None:
