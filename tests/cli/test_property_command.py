@@ -10,7 +10,11 @@ from typer.testing import CliRunner
 
 import fugu
 import fugu.cli.app as cli
+from fugu.auditing.bounds import Implied
+from fugu.auditing.outcome import AttackReport, Attempt
+from fugu.cli.property import _attacked
 from fugu.errors import FuguError
+from fugu.guarantee import Pure
 
 ASKED = ["--statistics", "mean(age)", "--statistics", "count(sex=F)"]
 SIZE = 20
@@ -164,3 +168,15 @@ def test_one_statistic_is_enough(table):
 def test_refusals(table, more, changes, code, words):
     found = run(table, *more, **changes)
     assert found.code == code and words in found.message and not found.out
+
+
+def test_a_bound_that_is_higher_with_noise_is_called_chance():
+    """What is seen with noise follows from what is seen without; rejects: two bounds side by side without a word."""
+
+    def report(accuracy, lower, **known):
+        attempt = Attempt("logistic", accuracy, (0.5, 0.6), 0.1, 0.1, Implied(0.1, 0.1, lower, 0.0), lower, "")
+        return AttackReport((attempt,), known.get("guarantee"), known.get("epsilon"), 0.0, 0.99, 1000, 1000)
+
+    without, noised = report(0.592, 0.177), report(0.574, 0.275, guarantee=Pure(1), epsilon=1.0)
+    assert "chance" in str(_attacked(without, noised).caption)
+    assert "chance" not in str(_attacked(noised, report(0.574, 0.1, guarantee=Pure(1), epsilon=1.0)).caption)
