@@ -38,7 +38,7 @@ from fugu.queries.table_belief import TableBelief
 from fugu.session.books import public_facts
 from fugu.utility.reading import FALSE_ALARM as FAR
 from fugu.utility.reading import Ends, beyond, plausible_count, plausible_sum
-from fugu.utility.usable import CHANCE, GRADES, NOISE, ROUGHLY, Figures, Lever, Usable, statistic
+from fugu.utility.usable import CHANCE, NOISE, ROUGHLY, Figures, Lever, Usable, statistic
 from fugu.visible import brief
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ def _levers(
 ) -> Iterator[Lever]:
     """What would help the worst number, where every epsilon is charged in full: its noise is then known without a
     search, and the beliefs can only make it less."""
-    worst = max(figures, key=lambda each: (GRADES.index(each.grade), each.relative or 0.0), default=None)
+    worst = Usable(tuple(figures), "").worst
     if worst is None or worst.grade not in (ROUGHLY, NOISE) or certificate.spent != certificate.any_belief:
         return
     if worst.error is None:
