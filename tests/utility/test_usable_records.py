@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -112,6 +113,12 @@ def test_levers_are_the_noise_of_another_question(tables):
     levers = {lever.what: lever for lever in found.levers}
     assert levers.keys() == {"twice the epsilon", "one number for all groups"}
     assert levers["twice the epsilon"].error == pytest.approx(worst(both[:1], 0.04)[1], rel=1e-6)
+    assert levers["twice the epsilon"].option == "--epsilon 0.04"  # of what was asked, not of the budget, which is 1
+    session = fugu.Session(private, reference, "sex", fugu.Pure(Fraction(3, 100)))
+    over = [{"query": both[0], **wide}]  # twice 0.02 is more than the budget: refused, so not proposed
+    assert "twice the epsilon" not in {lever.what for lever in session.rehearse(over, 0.02).usable.levers}
+    whole = {lever.what: lever.option for lever in session.rehearse(over).usable.levers}
+    assert whole["twice the epsilon"] == "--epsilon 0.06"  # all of it: a larger epsilon is a larger budget
     whole = levers["one number for all groups"]
     rows = min(private["ward"].count(ward) for ward in ("north", "south"))
     assert whole.times == pytest.approx(error / whole.error) == pytest.approx(len(private["ward"]) / rows, rel=1e-9)

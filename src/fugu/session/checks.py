@@ -307,9 +307,10 @@ def _levers(
         error = Laplace(1 / (rate * factor), grid=1).expected_error() * asked.unit(rows)
         return Lever(what, option, error, worst.error / error, price)
 
-    cap, spent = certificate.cap, certificate.spent
-    if cap is None or 2 * spent <= cap:
-        twice = f"--epsilon {float(2 * exact(certificate.budget.epsilon)):g}"
+    cap, spent, own = certificate.cap, certificate.spent, sum(each.most for each in questions)
+    budget = exact(certificate.budget.epsilon)  # which an --epsilon that takes all of it says as well
+    if (cap is None or spent + own <= cap) and (spent + own <= budget or own == budget):
+        twice = f"--epsilon {float(2 * own):g}"
         yield lever("twice the epsilon", twice, Fraction(2), worst.rows, "odds may change by the factor squared")
     if asked.by is not None and asked.facts.divided:
         alone = f"--query {shlex.quote(asked.query.removesuffix(f' by {asked.by}'))}"
