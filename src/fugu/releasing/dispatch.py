@@ -86,7 +86,7 @@ class Dispatch:
     total: Guarantee | None = None
     """The budget of all requests, where it is stated."""
     read: ReleaseAccount | None = None
-    """Of a dry run, the account in a ledger that is named and knows the table: it is read, and nothing is charged."""
+    """Of a dry run, the account in a ledger that knows the table: it is read, and nothing is charged."""
     charged: dict[str, str] | None = None
     """Under which request and data it is charged, or would be; None without a ledger."""
     planned: Json = field(default_factory=dict)
@@ -300,9 +300,11 @@ class DryRun:
 def _account(
     dry_run: bool, books: Booking, budget: Guarantee, total: Guarantee | None, data: str, *more: Any
 ) -> ReleaseAccount | None:
-    """The account that is charged; of a dry run the one that is read, where a ledger is named and knows the table."""
-    if dry_run and (books.ledger is None or books.no_ledger or standing(place_of(books.ledger), data) is None):
-        return None
+    """The account that is charged; of a dry run the one that is read, where the ledger knows the table."""
+    if dry_run:
+        place = own_ledger(make=False) if books.ledger is None else place_of(books.ledger)
+        if books.no_ledger or standing(place, data) is None:
+            return None
     return account_of(books, budget, total, data, *more)
 
 
