@@ -237,6 +237,19 @@ def test_a_misread_table_is_released_and_its_owner_told(tmp_path):
         assert "decimal comma" not in (tmp_path / name).read_text()
 
 
+def test_a_comma_in_one_of_two_tables_is_not_mended_by_the_schema_of_both():
+    """What was advised, decimal = ",", loses every number of the reference: "one value", it was then said."""
+    mixed = replaced("pulse", lambda x: x.replace(".", ","))
+    for reference, advised in ((REFERENCE, "one schema reads both tables"), (mixed, "declare decimal")):
+        (row,) = [row for row in fugu.check(mixed, reference).rows if row.column == "pulse"]
+        assert any(advised in said for said in row.causes), row.causes
+    schema = fugu.Schema({"pulse": {"kind": "number"}}, decimal=",")
+    points = {**REFERENCE, "pulse": [f"{float(x) + 0.25}" for x in REFERENCE["pulse"]]}
+    session = fugu.Session(mixed, points, "ill", fugu.Pure(1), schema=schema)
+    with pytest.raises(UsageError, match=r"no cell of column 'pulse' could be read.*one schema reads both tables"):
+        session.rehearse("mean(pulse)", 1)
+
+
 @pytest.mark.parametrize("cell", ["abc", "", "5,2"])
 def test_numbers_that_stand_for_nothing_are_called_no_use_to_the_owner_alone(cell, tmp_path, monkeypatch):
     """Wrong version, which was ours: "usable" was the last word, and the owner's look had scrolled away, or was in a
