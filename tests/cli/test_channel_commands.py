@@ -127,6 +127,8 @@ def test_compare_and_plan_take_the_channel_too(folder):
     plan = ["plan", folder / "ref.csv", "--publish", "v", "--protect", "s", "--error", "0.2", "--json"]
     channel, noise = (json.loads(call(*plan, *more)[1]) for more in (["--mechanism", "optimal"], []))
     assert channel["epsilon"] < noise["epsilon"] and channel["error"] <= 0.2 and channel["scale"] is None
+    said = call(*plan[:-1])[1]
+    assert f"Verdict: {noise['verdict']}" in " ".join(said.split()) and "fugu compare --epsilon" in said
 
 
 def test_names_go_out_and_noise_on_them_does_not(folder):
