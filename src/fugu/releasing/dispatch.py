@@ -215,7 +215,7 @@ class Dispatch:
 
 
 def seen_by(
-    listener: Listener, at: Callable[[], Check], asked: Callable[[str], bool] = lambda column: True
+    listener: Listener, at: Callable[[], Check], asked: Callable[[str], bool] = bool
 ) -> Json | None:
     """Show what is seen of an open table to its owner, if one is there: of the columns that are `asked` for. Else give
     all of it back, for the private part.
