@@ -19,8 +19,9 @@ from fugu.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-BLINK = 0.4
-"""Seconds of work before progress is shown."""
+BLINK, PATIENCE = 0.4, 60.0
+"""Seconds of work before progress is shown; and before a line says so where there is no terminal, then twice as many
+before the next one."""
 Reporter = Callable[[str, int, int], None]
 """Called with (what, done, total); done never decreases within one `what`, and a total of 0 is not known."""
 
@@ -53,7 +54,7 @@ def stage(what: str) -> None:
 
 @contextmanager
 def bars(console: Console, what: str, blink: float) -> Iterator[None]:
-    """Show progress reports inside the block as bars that vanish when done; on a terminal only.
+    """Show progress reports inside the block as bars that vanish when done, or elsewhere in a line now and then.
 
     Work that reports nothing, or only which stage it is at, has a bar that moves and its time, under the name `what`
     or that of the stage. What is done within a `blink` (seconds) shows nothing."""
@@ -66,7 +67,8 @@ def bars(console: Console, what: str, blink: float) -> Iterator[None]:
         TextColumn("{task.fields[share]}"),
         TimeElapsedColumn(),
     )
-    shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    alone = not console.is_terminal
+    shown = Progress(*columns, console=console, transient=True, disable=alone)
     at_work = shown.add_task(visible(what), total=None, share="")
     tasks: dict[str, TaskID] = {}
 
@@ -83,6 +85,16 @@ def bars(console: Console, what: str, blink: float) -> Iterator[None]:
 
     begin = threading.Timer(blink, shown.start)
     begin.daemon = True
+    ended = threading.Event()
+
+    def tell() -> None:
+        wait = PATIENCE
+        while not ended.wait(wait):
+            wait *= 2
+            console.print(f"still at work: {shown.tasks[-1].description}", markup=False, soft_wrap=True)
+
+    if alone:
+        threading.Thread(target=tell, daemon=True).start()
     if blink > 0:
         begin.start()
     else:
@@ -91,6 +103,7 @@ def bars(console: Console, what: str, blink: float) -> Iterator[None]:
         with reporting(show):
             yield
     finally:
+        ended.set()
         begin.cancel()
         if begin.ident is not None:
             begin.join()

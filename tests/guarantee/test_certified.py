@@ -57,6 +57,20 @@ def test_both_proofs_find_the_figures_of_the_theory(parts, most):
     assert compose([made.composition]) == compose(parts)
 
 
+@pytest.mark.parametrize(
+    ("parts", "delta"),
+    [
+        ([Approx(Fraction(739, 1000), Fraction(603, 10000)), Gaussian(Fraction(77, 50), 1).losses(0)], 0.1032),
+        ([Approx(Fraction(301, 1000), Fraction(27, 625)), Laplace(Fraction(139, 100), 1).losses(1)], 0.06),
+    ],
+    ids=["2e-13 more", "one law on two grids"],
+)
+def test_ten_digits_are_rounded_up_however_little_is_missing(parts, delta):
+    """Wrong version: what is nearly ten digits is taken for them, and the certificate is refused by both."""
+    made = certify(compose(parts), delta)
+    assert first(made) and second(made)
+
+
 def test_sums_entries_and_parts_from_outside():
     plain = certify(compose([Pure(0.1)] * 100))
     assert plain.believed == Pure(10) and plain["law"] is None and first(plain) and second(plain)

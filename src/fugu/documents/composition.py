@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import ClassVar
 
@@ -23,7 +23,6 @@ from fugu.guarantee.curve import budget_from, budget_json
 from fugu.laws.pair import PairsLike
 from fugu.noise.kind import Noise
 from fugu.numbers.exact import Real
-from fugu.numbers.text import shortened
 from fugu.visible import Json
 
 RECORD = "one record replaced by any other with the same public parts"
@@ -217,6 +216,8 @@ def _law(together: Composed, delta: Real) -> Json | None:
 
 
 def _shown(epsilon: Real) -> Real:
-    """Ten digits, rounded up: what another proof, with steps and bits of its own, finds as well."""
+    """Ten digits, rounded up however little is missing: what another proof, with steps and bits of its own, finds as
+    well."""
     number = exact(epsilon)
-    return plain(Fraction(shortened(Decimal(outward(number)), "up", _DIGITS)))
+    up = Context(prec=_DIGITS, rounding=ROUND_CEILING)
+    return plain(Fraction(up.divide(Decimal(number.numerator), Decimal(number.denominator))))

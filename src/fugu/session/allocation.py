@@ -17,6 +17,7 @@ from fugu.guarantee import Pure
 from fugu.guarantee.asks import exact, plain
 from fugu.guarantee.composition import both
 from fugu.numbers.exact import Real, as_fraction, number
+from fugu.progress import stage
 from fugu.queries.features import Coded, SquaredFeature
 from fugu.queries.groups import Types
 from fugu.queries.record_proofs import StatedLaw
@@ -24,7 +25,7 @@ from fugu.queries.statistic import NoisedQuestion, QuestionPlan, own_of
 from fugu.queries.table_belief import Charges, Pricing, TableHistory, envelope
 from fugu.session.books import SessionBooks, exceeded, people_elsewhere
 from fugu.translation.records.flow import FRESH
-from fugu.translation.records.plan import EXACT, NEAR, Nearness
+from fugu.translation.records.plan import EXACT, FEW, NEAR, Nearness
 from fugu.translation.records.pricer import largest_rate
 from fugu.translation.records.problem import Floats, joined
 from fugu.visible import brief
@@ -332,7 +333,9 @@ class Room:
             return Fraction(0)
         alone = not base and len(joined(new(most))) == 1
         states, many = 1 if alone else law.size, law.size > FRESH and not alone
-        finest = 2e-8 if states <= FRESH else 2e-4 if states <= 400 else 2e-3  # less where each price takes long
+        finest = 2e-8 if states <= FRESH else 2e-4 if states <= 400 else 2e-3 if states <= FEW else 1e-2
+        if states > FEW:  # each price takes long
+            stage(f"prices of {states:,} different records; a larger step has fewer")
         near = finest * float((self.target - self.before) / self.target)
 
         def cost(pair: tuple[str, str], top: Fraction, scale: Fraction) -> tuple[Fraction, float]:
