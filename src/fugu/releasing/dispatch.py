@@ -214,9 +214,7 @@ class Dispatch:
         return Publication({**written, **summary}, (*blocks, *unseen, wrote), files=files)
 
 
-def seen_by(
-    listener: Listener, at: Callable[[], Check], asked: Callable[[str], bool] = bool
-) -> Json | None:
+def seen_by(listener: Listener, at: Callable[[], Check], asked: Callable[[str], bool] = bool) -> Json | None:
     """Show what is seen of an open table to its owner, if one is there: of the columns that are `asked` for. Else give
     all of it back, for the private part.
 
