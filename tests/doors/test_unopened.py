@@ -425,7 +425,7 @@ EXACT = ("--allow-no-noise",)
 DRY = {
     "column": ("--publish", "age", *TABLE),
     "column with rows": ("--publish", "age", *TABLE, "--rows", "50", "--delta", "1e-3"),
-    "channel": ("--publish", "job", "--bins", "p,q", *TABLE, "--mechanism", "optimal"),
+    "channel": ("--publish", "job", "--bins", "p,q", *TABLE, "--mechanism", "optimal", *EXACT),
     "law": ("--query", "mean(age)", "--bounds", "0,9", "--route", "law", *TABLE, "--rows", "40", *EXACT),
     "law by": ("--query", "histogram(job) by ward", "--route", "law", *TABLE, *EXACT),
     "records": ("--query", "count, mean(age), histogram(job) by ward; count(job=p)", "--bounds", "0,9", *TABLE),
