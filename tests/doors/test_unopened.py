@@ -541,10 +541,10 @@ def test_a_table_of_another_size_than_declared_is_refused_before_the_charge(fold
 
 def test_a_table_that_is_its_own_reference_counts_as_public(folder):
     code, said = run(
-        "release", folder / "today.csv", *DRY["column"], "--public-prior", "-o", folder / "o.csv", "--dry-run"
+        "release", folder / "today.csv", *DRY["column"], *EXACT, "--public-prior", "-o", folder / "o.csv", "--dry-run"
     )
     assert code == 0 and "the table counts as public and was read" in " ".join(said.split())
-    code, said = run("release", *DRY["column"], "--public-prior", "-o", folder / "o.csv", "--dry-run")
+    code, said = run("release", *DRY["column"], *EXACT, "--public-prior", "-o", folder / "o.csv", "--dry-run")
     assert code == 2 and "--public-prior, which fits beliefs on TABLE" in said
 
 
