@@ -123,7 +123,7 @@ def test_the_limit_is_the_optimum_of_every_channel(seed):
     eps = float(rng.choice([0.1, 0.5, 1.0]))
     for delta in (0.0, 0.05):
         ask = (Approx(eps, delta) if delta else Pure(eps)).asks()
-        error, _, lower = limit_of(shapes([pair]), ask)
+        error, _, lower, _ = limit_of(shapes([pair]), ask)
         truth = optimum(pair, eps, delta)
         assert lower <= truth + 1e-9 and error >= truth - 1e-9
         assert error - lower <= 1e-9

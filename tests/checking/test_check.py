@@ -8,8 +8,10 @@ import json
 import math
 import os
 import re
+from functools import partial
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,9 +28,12 @@ from fugu.data.private import causes, open_private, why_text
 from fugu.data.secrets import FEW, column_rule, few_rows, rule_of
 from fugu.errors import BadTable, UsageError
 from fugu.noise.laplace import Laplace
+from fugu.question import Question
+from fugu.releasing.dispatch import Dispatch, seen_by
 from fugu.scenario.query import ColumnQuery
 from fugu.utility.reading import FALSE_ALARM as CHANCE_OF_ALARM
 from fugu.utility.reading import no_noise, plausible_count
+from fugu.utility.usable import Usable, statistic
 from hunting import search
 from release_files import forged
 
@@ -235,6 +240,36 @@ def test_a_misread_table_is_released_and_its_owner_told(tmp_path):
     assert row["unreadable"] == N and "decimal comma" in row["causes"][0]
     for name in ("out.csv", "out.certificate.json", "out.report.html"):
         assert "decimal comma" not in (tmp_path / name).read_text()
+
+
+def test_the_owner_sees_the_columns_that_are_asked_for_and_the_private_part_has_all():
+    """Thirty lines for all columns of the table, whatever was asked."""
+    seen, shown = fugu.check(TODAY, REFERENCE), []
+    question = Question(query="mean(pulse)", by="sex", protect="ill=yes", reference="chol.csv")
+    asked = partial(Dispatch._asks_for, SimpleNamespace(question=question))
+    owner = SimpleNamespace(look=lambda some: not shown.append(some))
+    assert seen_by(owner, lambda: seen, asked) is None
+    assert {row.column for row in shown[0].rows} == {"pulse", "sex", "ill"} < {row.column for row in seen.rows}
+    assert seen_by(SimpleNamespace(look=lambda some: False), lambda: seen, asked) == seen.to_json()
+
+
+def test_a_verdict_of_a_table_that_nobody_saw_has_its_condition_on_its_line():
+    good, bad = (statistic("", "mean(x)", 9, half, half, 100.0, None, None) for half in (1.0, 90.0))
+    assert dict(Usable((good,), "", unseen=True).lines())["verdict"].startswith("usable, if the cells of")
+    assert "if the cells" not in str(Usable((good,), "")) + str(Usable((bad,), "", unseen=True))
+
+
+def test_a_comma_in_one_of_two_tables_is_not_mended_by_the_schema_of_both():
+    """What was advised, decimal = ",", loses every number of the reference: "one value", it was then said."""
+    mixed = replaced("pulse", lambda x: x.replace(".", ","))
+    for reference, advised in ((REFERENCE, "one schema reads both tables"), (mixed, "declare decimal")):
+        (row,) = [row for row in fugu.check(mixed, reference).rows if row.column == "pulse"]
+        assert any(advised in said for said in row.causes), row.causes
+    schema = fugu.Schema({"pulse": {"kind": "number"}}, decimal=",")
+    points = {**REFERENCE, "pulse": [f"{float(x) + 0.25}" for x in REFERENCE["pulse"]]}
+    session = fugu.Session(mixed, points, "ill", fugu.Pure(1), schema=schema)
+    with pytest.raises(UsageError, match=r"no cell of column 'pulse' could be read.*one schema reads both tables"):
+        session.rehearse("mean(pulse)", 1)
 
 
 @pytest.mark.parametrize("cell", ["abc", "", "5,2"])

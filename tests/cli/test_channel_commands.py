@@ -106,6 +106,18 @@ def test_another_loss_is_another_request(folder):
     assert (code != 0 and "released" in said) or code != 0
 
 
+def test_a_rehearsal_is_refused_as_the_release_is_and_what_is_advised_works(folder):
+    """It was recommended and rehearsed, and then refused, with a smaller epsilon as advice that did not help."""
+    args = ["release", folder / "today.csv", "--reference", folder / "ref.csv", *V, "--mechanism", "optimal"]
+    (code, _, said), (_, _, after) = (call(*args, *more, "-o", folder / "r.csv") for more in (["--dry-run"], []))
+    assert code == 3 and said == after and "mostly 0: exact" in said and "smaller epsilon" not in said
+    assert "cap=1.09" in said and call(*args, "--cap", "1.09", "--dry-run")[0] == 0
+    assert call(*args, "--allow-no-noise", "--dry-run")[0] == 0
+    code, out, _ = call("compare", folder / "ref.csv", *V, "--json")
+    levers = {lever["option"]: lever["price"] for lever in json.loads(out)["usable"]["levers"]}
+    assert code == 0 and levers["--mechanism optimal"].endswith("needs --allow-no-noise")
+
+
 def test_compare_and_plan_take_the_channel_too(folder):
     code, out, _ = call("compare", folder / "ref.csv", *V, "--mechanism", "optimal", "--json")
     found = json.loads(out)
@@ -115,6 +127,8 @@ def test_compare_and_plan_take_the_channel_too(folder):
     plan = ["plan", folder / "ref.csv", "--publish", "v", "--protect", "s", "--error", "0.2", "--json"]
     channel, noise = (json.loads(call(*plan, *more)[1]) for more in (["--mechanism", "optimal"], []))
     assert channel["epsilon"] < noise["epsilon"] and channel["error"] <= 0.2 and channel["scale"] is None
+    said = call(*plan[:-1])[1]
+    assert f"Verdict: {noise['verdict']}" in " ".join(said.split()) and "fugu compare --epsilon" in said
 
 
 def test_names_go_out_and_noise_on_them_does_not(folder):

@@ -90,7 +90,8 @@ def test_the_tables_say_the_same(table, told):
     assert shown.code == 0
     assert all(m["method"] in shown.out for m in told["methods"])
     assert f"{told['chosen']['error']:.5g}" in shown.out and f"{told['record_swap']['sigma']:.5g}" in shown.out
-    for words in ("with confidence 0.999999, no Gaussian model", "assumptions:", "nothing was released",
+    for words in ("what can lower the noise: a smaller --tolerance", "next: fugu release with --hide",
+                  "with confidence 0.999999, no Gaussian model", "assumptions:", "nothing was released",
                   "Least error by tolerance", "deficient rank", "proves nothing", "right guesses"):  # fmt: skip
         assert words in shown.out, words
     assert "rarer" not in shown.out

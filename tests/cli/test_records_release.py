@@ -158,6 +158,21 @@ def test_what_makes_no_sense_is_refused_with_the_reason(tables, query, more, wor
     assert code == 2 and words in said and not (tables / "wrong.csv").exists()
 
 
+def test_a_rehearsal_knows_the_budget_and_what_the_users_own_ledger_was_charged(tables, monkeypatch):
+    """It said "left 0.2 of epsilon 0.5" of a table that had 1.7 of 2, and nothing of what was spent before."""
+    monkeypatch.setenv("FUGU_LEDGER", str(tables / "own.db"))
+
+    def left(query, out, *more):
+        line = ("release", tables / "today.csv", "--query", query, *BASE, "--epsilon", "0.5", "--reference")
+        code, said = command(*line, tables / "ref.csv", "-o", tables / out, *more)
+        return code, " ".join(said.partition("left: ")[2].split()).partition(";")[0]
+
+    rehearsed, released = (left("mean(age)", "own.csv", "--budget", "2", *dry) for dry in (["--dry-run"], []))
+    assert rehearsed == released and rehearsed[1].endswith("of epsilon 2"), (rehearsed, released)
+    rehearsed, released = (left("histogram(job)", "own2.csv", *dry) for dry in (["--dry-run"], []))
+    assert rehearsed == released and rehearsed[1].endswith("of epsilon 2"), (rehearsed, released)
+
+
 def test_options_for_each_column_are_read(tables):
     base = ("--protect", "sex", "--reference", tables / "ref.csv", "--epsilon", "1", "--no-ledger", "--dry-run")
     said = command("release", tables / "today.csv", "--query", "mean(age), histogram(age), count(job=x)", *base,

@@ -425,7 +425,7 @@ EXACT = ("--allow-no-noise",)
 DRY = {
     "column": ("--publish", "age", *TABLE),
     "column with rows": ("--publish", "age", *TABLE, "--rows", "50", "--delta", "1e-3"),
-    "channel": ("--publish", "job", "--bins", "p,q", *TABLE, "--mechanism", "optimal"),
+    "channel": ("--publish", "job", "--bins", "p,q", *TABLE, "--mechanism", "optimal", *EXACT),
     "law": ("--query", "mean(age)", "--bounds", "0,9", "--route", "law", *TABLE, "--rows", "40", *EXACT),
     "law by": ("--query", "histogram(job) by ward", "--route", "law", *TABLE, *EXACT),
     "records": ("--query", "count, mean(age), histogram(job) by ward; count(job=p)", "--bounds", "0,9", *TABLE),
@@ -541,10 +541,10 @@ def test_a_table_of_another_size_than_declared_is_refused_before_the_charge(fold
 
 def test_a_table_that_is_its_own_reference_counts_as_public(folder):
     code, said = run(
-        "release", folder / "today.csv", *DRY["column"], "--public-prior", "-o", folder / "o.csv", "--dry-run"
+        "release", folder / "today.csv", *DRY["column"], *EXACT, "--public-prior", "-o", folder / "o.csv", "--dry-run"
     )
     assert code == 0 and "the table counts as public and was read" in " ".join(said.split())
-    code, said = run("release", *DRY["column"], "--public-prior", "-o", folder / "o.csv", "--dry-run")
+    code, said = run("release", *DRY["column"], *EXACT, "--public-prior", "-o", folder / "o.csv", "--dry-run")
     assert code == 2 and "--public-prior, which fits beliefs on TABLE" in said
 
 

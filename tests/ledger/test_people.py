@@ -8,14 +8,17 @@ from collections import Counter
 from fractions import Fraction
 from itertools import islice, product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from fugu.cli.console import spoken
 from fugu.errors import BudgetExceeded, BudgetRefused, DataKnown, LedgerBroken, NotComposable, UsageError
 from fugu.guarantee import Approx, Pure
 from fugu.ledger import Books, Charge, Ledger, books, fingerprints
-from fugu.ledger.books import accounts
+from fugu.ledger.accountant import Charges
+from fugu.ledger.books import Standing, accounts
 from fugu.ledger.gathering import Words, memberships
 from fugu.ledger.gathering import beyond_chance as of_words
 from hunting import search
@@ -195,6 +198,13 @@ def test_missing_ids_are_refused(tmp_path):
     for wrong in ([1, None], [float("nan")], "12"):
         with pytest.raises(UsageError, match="names the person"):
             Ledger(tmp_path / "l.db", Pure(1), data="d", people=wrong)
+
+
+def test_a_refusal_for_people_of_other_tables_names_these_and_the_option_once():
+    one = Standing("one", SimpleNamespace(prior="", records=False, entries=None), Pure(9), None, (), None)
+    with pytest.raises(NotComposable, match="'two', 'three'") as refusal:
+        one.promise([Charges(TENTH)], ("two", "three"))
+    assert spoken(str(refusal.value)).count("--other-people") == 1
 
 
 def test_law_based_releases_of_the_same_people_do_not_add(tmp_path):

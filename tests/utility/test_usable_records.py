@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -112,6 +113,12 @@ def test_levers_are_the_noise_of_another_question(tables):
     levers = {lever.what: lever for lever in found.levers}
     assert levers.keys() == {"twice the epsilon", "one number for all groups"}
     assert levers["twice the epsilon"].error == pytest.approx(worst(both[:1], 0.04)[1], rel=1e-6)
+    assert levers["twice the epsilon"].option == "--epsilon 0.04"  # of what was asked, not of the budget, which is 1
+    session = fugu.Session(private, reference, "sex", fugu.Pure(Fraction(3, 100)))
+    over = [{"query": both[0], **wide}]  # twice 0.02 is more than the budget: refused, so not proposed
+    assert "twice the epsilon" not in {lever.what for lever in session.rehearse(over, 0.02).usable.levers}
+    whole = {lever.what: lever.option for lever in session.rehearse(over).usable.levers}
+    assert whole["twice the epsilon"] == "--epsilon 0.06"  # all of it: a larger epsilon is a larger budget
     whole = levers["one number for all groups"]
     rows = min(private["ward"].count(ward) for ward in ("north", "south"))
     assert whole.times == pytest.approx(error / whole.error) == pytest.approx(len(private["ward"]) / rows, rel=1e-9)
@@ -163,3 +170,16 @@ def test_a_verdict_counts_what_is_usable_and_what_is_not():
     )
     assert found.grade == "mostly noise"
     assert re.fullmatch("usable for 2 of 3, mostly noise for 1: ±90.*; the worst is c", found.verdict)
+
+
+def test_the_worst_is_the_one_that_misses_most_of_its_own_value_not_the_first_listed():
+    """Nor the one with the widest interval in a unit of its own: "big" misses 30 %, "small" three times its value."""
+    said = {"big": (30.0, 100.0), "small": (3.0, 1.0), "wide": (3000.0, 5000.0)}
+    noise = [statistic(name, "sum(x)", 9, half, half, value, None, None) for name, (half, value) in said.items()]
+    assert Usable(tuple(noise), "").verdict == "mostly noise: ±3, 3 times the value; the worst of 3 is small"
+    rough = [statistic(name, "sum(x)", 9, half, half, 100.0, None, None) for name, half in [("a", 10.0), ("b", 20.0)]]
+    assert [Usable(tuple(some), "").worst.name for some in (rough, rough[::-1])] == ["b", "b"]
+    nothing = statistic("none", "sum(x)", 9, 1.0, 1.0, 0.0, None, None)  # of a value of 0 every error is all of it
+    assert Usable((*noise, nothing), "").worst.name == "none"
+    chance = [statistic(name, "sum(x)", 9, half, half, 1.0, 9.0, None) for name, half in [("a", 2.0), ("b", 8.0)]]
+    assert Usable((*chance, noise[0]), "").worst.name == "big" and Usable(tuple(chance), "").worst.name == "b"

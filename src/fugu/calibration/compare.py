@@ -31,6 +31,7 @@ from fugu.calibration.comparison import (
     CONSTANT,
     LIMIT,
     LOCAL,
+    NEEDS,
     RECORDS,
     REMAPPED,
     Comparison,
@@ -42,6 +43,7 @@ from fugu.calibration.offer import ARITHMETIC, Stages, Wishes, asked, told
 from fugu.calibration.scales import scales
 from fugu.calibration.translates import directions, swaps
 from fugu.channels.problem import Errors
+from fugu.documents.promises import HALF, LN3
 from fugu.documents.remap import Remap
 from fugu.errors import FuguError, NotProvable
 from fugu.guarantee.asks import Ask
@@ -49,6 +51,7 @@ from fugu.guarantee.curve import Guarantee
 from fugu.laws.family import Family, SetFamily
 from fugu.laws.pair import PairsLike, Shifted, as_pairs
 from fugu.laws.shapes import Shape, mean_law, shapes
+from fugu.loss.channel import any_belief
 from fugu.loss.door import epsilon
 from fugu.mechanism.intake import Context
 from fugu.noise.gaussian import Gaussian
@@ -183,10 +186,11 @@ def _remapped(given: tuple[Shape, ...], row: Row, lattice: Lattice) -> Row:
 
 
 def _limit(given: tuple[Shape, ...], ask: Ask) -> Row:
-    error, squared, lower = limit_of(given, ask)
+    error, squared, lower, exact = limit_of(given, ask)
     epsilon = 0.0 if one_family(given).same else float(ask.epsilon)
     bracket = "nothing needs to change" if error == 0 else f"no mechanism is below {lower:.9g}"
-    return Row(LIMIT, "channel", math.nan, error, squared, epsilon, True, bracket, f"{bracket}; {_WARNING}")
+    note = f"{bracket}; {_WARNING}" + (f"; {NEEDS}" if exact else "")
+    return Row(LIMIT, "channel", math.nan, error, squared, epsilon, True, bracket, note)
 
 
 MOST_OF_A_PAIR, MOST_OF_SEVERAL = 200, 100
@@ -202,11 +206,11 @@ def one_family(given: Sequence[Shape]) -> Family:
     return given[0]
 
 
-def limit_of(given: Sequence[Shape], ask: Ask) -> tuple[float, float, float]:
+def limit_of(given: Sequence[Shape], ask: Ask) -> tuple[float, float, float, bool]:
     """The limit for laws as stated and what is asked; the weight of the error is the mean law.
 
-    (error, squared, lower): lower <= optimum <= error, E|Y - X| of a channel in integers; E(Y - X)^2 of that channel,
-    which was not made least.
+    (error, squared, lower, exact): lower <= optimum <= error, E|Y - X| of a channel in integers; E(Y - X)^2 of that
+    channel, which was not made least; whether its values are called exact, so that a release wants that said.
 
     Raises `NotProvable` where none is known: for divergences, for epsilon 0, for laws without atoms, and for more atoms
     than are worked out without being asked for."""
@@ -214,7 +218,7 @@ def limit_of(given: Sequence[Shape], ask: Ask) -> tuple[float, float, float]:
     if ask.finite:
         raise NotProvable("no limit is known for a Rényi budget")
     if family.same:
-        return 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0, True
     if ask.epsilon == 0:
         raise NotProvable("no limit is worked out for epsilon 0: an exact channel has no room there")
     atoms, most = len(family.points), MOST_OF_SEVERAL if len(family.laws) > 2 or ask.delta else MOST_OF_A_PAIR
@@ -222,8 +226,9 @@ def limit_of(given: Sequence[Shape], ask: Ask) -> tuple[float, float, float]:
         raise NotProvable(f"not worked out by itself for {atoms} atoms, above {most}; ask fugu.optimal_channel for it")
     wishes = Asked(loss="absolute")  # the atoms as outputs lose nothing (docs/proofs/optimal-channels.md)
     channel, optimum = solved(wishes.problem((family,), ask), wishes)
-    squared = Errors(channel, family.points, family.laws).expected("squared")
-    return optimum.value, squared, optimum.lower or 0.0
+    errors = Errors(channel, family.points, family.laws)
+    exact = errors.unchanged > HALF and any_belief(channel) > LN3
+    return optimum.value, errors.expected("squared"), optimum.lower or 0.0, exact
 
 
 _ANY = "every value of the range against every other, whatever is believed: range / epsilon"

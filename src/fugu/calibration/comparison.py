@@ -282,6 +282,8 @@ BESIDE = {
     LIMIT: ("the optimal channel", "--mechanism optimal", "safe for exactly these beliefs only"),
 }
 """What each of them is as a lever: in words, as an option, and at which price."""
+NEEDS = "most values go out as they are, which needs --allow-no-noise"
+"""Said of a row whose release is refused without it."""
 BOUNDED = ("laplace", ATOMS)
 """Kinds of noise whose masses have bounded ratios."""
 NAMES: dict[str, str] = tomllib.loads(files("fugu.calibration").joinpath("names.toml").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from fugu.calibration.compare import beside
-from fugu.calibration.comparison import BESIDE, Row
+from fugu.calibration.comparison import BESIDE, NEEDS, Row
 from fugu.calibration.driver import best
 from fugu.calibration.offer import ARITHMETIC, Wishes
 from fugu.documents.certificate import Certificate
@@ -190,7 +190,7 @@ class Levers:
                 self.mechanism.remapped("absolute").expected_error(), "biased towards common values",
             )]),
             ("noise on atoms and the optimal channel", True, lambda: [
-                (what, option, row.expected_absolute, price)
+                (what, option, row.expected_absolute, f"{price}; {NEEDS}" if NEEDS in row.note else price)
                 for row in self.beside() if row.method in BESIDE and row.proven
                 for what, option, price in (BESIDE[row.method],)
             ]),

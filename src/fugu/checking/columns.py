@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 from fugu.data.cells import Categories, meant, number_of, text_of
 from fugu.data.column import Column, Raw
 from fugu.data.field import Field, is_gone
-from fugu.data.private import ENCODING, SPELLING, Cause, causes, comma, other_dates, respelt, spellings, undecoded
+from fugu.data.private import (
+    DECIMAL_COMMA,
+    ENCODING,
+    SPELLING,
+    Cause,
+    causes,
+    comma,
+    other_dates,
+    respelt,
+    spellings,
+    undecoded,
+)
 from fugu.data.schema import Schema
 from fugu.data.secrets import rule_of
 from fugu.visible import Json, several
@@ -134,7 +145,7 @@ def tally(known: Field, raw: Raw, read_as: Callable[[], Column], schema: Schema)
 def checked_column(name: str, schema: Schema, mine: Tally, theirs: Tally | None) -> ColumnCheck:
     """What is said of a column, beside the same column of the reference, if there is one."""
     known = schema.fields[name]
-    behind = list(_causes(known, mine, schema.decimal))
+    behind = list(_causes(known, mine, theirs, schema.decimal))
     alarms = []
     for kind, words, floor in _KINDS:
         # above the reference's by more than `floor`, and than chance moves it (4 deviations)
@@ -182,15 +193,21 @@ def _some(numbers: Floats) -> Floats:
     return finite[:: max(len(finite) // _SAMPLE, 1)]
 
 
-def _causes(known: Field, mine: Tally, decimal: str) -> Iterable[str]:
+_ONE_SCHEMA = "one schema reads both tables: write this one with points, as the reference is, or both with commas"
+
+
+def _causes(known: Field, mine: Tally, theirs: Tally | None, decimal: str) -> Iterable[str]:
     """The likely causes, in words, with some of the cells: for the owner's eyes."""
+    usual = None if theirs is None or decimal != "." else theirs.values
+    points = usual is not None and bool(np.any(usual != np.floor(usual)))  # a comma that is declared loses these
     numbers = [x for x in known.categories.numbers if not math.isnan(x)]
     if known.numeric or 2 * len(numbers) > len(known.values or ()):
         for cause in causes(mine.puzzling, decimal)[:_SHOWN]:
             some = [text for text, _ in mine.puzzling[:50]
                     if any(c.name == cause.name for c in causes([(text, 1)], decimal))]  # fmt: skip
             such = f" such as {', '.join(map(repr, some[:_SHOWN]))}" if some else ""
-            yield f"{cause.name}: {cause.cells:,} cells{such}; {cause.advice}"
+            advice = _ONE_SCHEMA if points and cause.name == DECIMAL_COMMA else cause.advice
+            yield f"{cause.name}: {cause.cells:,} cells{such}; {advice}"
         return
     if (mark := comma(known.values or (), decimal)) is not None:
         yield f"{mark.name}: it is read as categories, which are the reference's; {mark.advice}"

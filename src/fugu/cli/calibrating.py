@@ -70,22 +70,24 @@ def plan(question: Question, as_json: bool) -> None:
         stage("the least epsilon")
         least = fugu.plan(scenario, error) if channel is None else plan_channel(scenario, error, channel)
         mechanism = made(question, scenario, least)
+        usable = Usable.of(mechanism.certificate, question.rows or scenario.report.used)
     said = mechanism.certificate
     reached = mechanism.expected_error() if channel is None else mechanism.optimum.value
     numbers: dict[str, Any] = {
         "epsilon": float(least.epsilon), "anybody": said.anybody, "promise": said.promises, "quote": said.quoted(),
-        "warnings": list(said.warnings),
+        "warnings": list(said.warnings), "verdict": usable.verdict,
         "scale": None if mechanism.noise.tabled else float(mechanism.noise.scale), "error": reached,
     }  # fmt: skip
     if as_json:
         print_json(numbers)
         return
-    head(said.quoted())
+    head(said.quoted(), usable.verdict)
     how = "a channel" if numbers["scale"] is None else f"noise scale {numbers['scale']:.6g}"
     out.print(
         f"epsilon {numbers['epsilon']:.9g} is the least that allows an expected error of {error:g}: {how}, expected "
         f"|error| {reached:.6g}"
     )
+    say(f"fugu compare --epsilon {numbers['epsilon']:.6g}, asked the same, measures what would help; fugu release then")
     warn(said.warnings)
 
 

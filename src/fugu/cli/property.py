@@ -28,7 +28,7 @@ from fugu.queries.property_release import deviations_of
 from fugu.queries.statistic import cut
 from fugu.question import Question
 from fugu.releasing import options
-from fugu.releasing.property_route import hidden_property
+from fugu.releasing.property_route import hidden_property, less_noise
 from fugu.releasing.scenario_file import Sharing
 from fugu.report.compare import MethodLine, SwapFigure, best, error_of, method_lines, swap_figure, sweep
 from fugu.scenario import Scenario
@@ -201,7 +201,9 @@ def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
     if found.warning:
         out.print(f"[bold red]warning[/]: {escape(found.warning)}")
     warn(mechanism.certificate.warnings)
-    out.print(usable_table(Usable.of(mechanism.certificate)))
+    out.print(usable_table(usable := Usable.of(mechanism.certificate)))
+    for text in less_noise(usable, mechanism.certificate, len(model.statistics)):
+        say(text)
     if isinstance(found.swap, str):
         say(f"record swap, without a Gaussian model: none ({found.swap})")
     else:
@@ -222,6 +224,7 @@ def show(found: PropertyFigures, sweep: bool, files: tuple[str, ...]) -> None:
             table.add_row(f"{tolerance:g}", line.method if line else "none proved", error)
         out.print(table)
     say("assumptions: " + "; ".join(mechanism.certificate.assumptions))
+    say("next: fugu release with --hide, the statistics as --query, and this table as --reference")
     say("nothing was released" + (f"; wrote {', '.join(files)}" if files else ""))
 
 

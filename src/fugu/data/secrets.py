@@ -234,6 +234,9 @@ def rule_of(name: str, known: Field, counted: bool = True) -> str | None:
     "a missing or unreadable cell of 'chol' counts as 240, as the schema says"
     >>> rule_of("chol", Field("number", typical=240.0), counted=False)
     "a missing or unreadable cell of 'chol' counts as 240, the reference's median"
+    >>> rule_of("chol", Field("number"), counted=False)  # and not the middle of bounds that it does not have
+    "a missing or unreadable cell of 'chol' counts as 0, for neither the schema nor the reference has a number that is \
+typical of it"
     >>> rule_of("ward", Field("category", ("a", "b"), missing="a"))
     "a missing cell of 'ward' counts as 'a', as the schema says; one of no known category counts as '(other)'"
     """
@@ -242,6 +245,8 @@ def rule_of(name: str, known: Field, counted: bool = True) -> str | None:
     source = "as the schema says" if known.missing is not None else "the reference's median"
     if known.missing is None and known.typical is None:
         source = "the category for all others" if known.unordered else "the middle of its domain"
+        if known.numeric and known.bounds is None:
+            source = "for neither the schema nor the reference has a number that is typical of it"
     instead = f"{_said(known, known.replacement)}, {source}"
     none = "; where a named value is counted it is not one" if counted and known.missing is None else ""
     if known.numeric:

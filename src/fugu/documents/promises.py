@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 ANYBODY, CAP = "anybody", "cap"
 _LARGEST, _DIGITS = 700, 4
 """Epsilons of noise with a delta are looked for up to the first, and stated with so many digits."""
-HALF, _LN3, _PARTS, _MOST = 0.5, Fraction("1.0986122886681098"), 1000, 2_000_000
+HALF, LN3, _PARTS, _MOST = 0.5, Fraction("1.0986122886681098"), 1000, 2_000_000
 WORTHLESS = 20.0
 """An epsilon beyond this protects nobody."""
 
@@ -287,7 +287,7 @@ def warnings_of(certificate: Certificate, rows: int | None = None) -> tuple[str,
 def coarse(certificate: Certificate) -> bool:
     """Whether at most epsilon ln 3 holds against anybody: then no value is called exact, however often it goes out."""
     anybody = certificate.anybody
-    return anybody is not None and exact(anybody.epsilon) <= _LN3
+    return anybody is not None and exact(anybody.epsilon) <= LN3
 
 
 def chance_after(certificate: Certificate, after: Callable[[NDArray[np.float64]], ArrayLike]) -> float:

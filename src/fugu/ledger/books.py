@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
@@ -94,15 +94,18 @@ class Standing:
         """The same to be told and not held against anything: what was granted is granted, in whatever order."""
         return replace(self, told=True)
 
-    def promise(self, rest: Sequence[Charges]) -> Guarantee:
-        """What its own charges and the rest promise together about a person, under its belief."""
+    def promise(self, rest: Sequence[Charges], others: Iterable[str] = ()) -> Guarantee:
+        """What its own charges and the rest, of the data sets `others`, promise together about a person, under its
+        belief."""
         everything = [*self.charges, *rest]
         if self.known.prior is not None and not self.known.records and rest:
+            named = ", ".join(repr(name) for name in others) or "other data sets"
             raise NotComposable(
-                f"data set {self.name!r} is charged under a belief about more than independent records, and its people "
-                "are in other data sets that were charged: what all of them say together of a person is not known",
-                "release from tables of other people; if people of the same names are others, say so (other_people=, "
-                "--other-people)",
+                f"data set {self.name!r} is charged under a belief about more than independent records, and people of "
+                f"it are in {named} too, where something was charged: what all of them say together of a person is not "
+                "known",
+                "release from tables of other people; if these are other people than those of "
+                f"{named}, say so (other_people=, --other-people)",
             )
         if self.known.prior is None or self.plain(rest):
             return total(everything, Terms(self.budget, None, self.known.entries, told=self.told))
@@ -412,10 +415,11 @@ def _held(own: Standing, others: list[Standing]) -> Account:
     account = Account(replace(own, cap=least), None, nothing, anybody=anybody, others=names)
     try:
         _require_addable(everybody)
-        worth = own.promise([c for s in others for c in s.charges])
+        worth = own.promise([c for s in others for c in s.charges], names)
         rest = nothing if not fits(worth, own.budget) else left_of(worth, own.budget)
         for one in others:  # would it take a charge that costs nothing, and what could that cost?
-            after = one.promise([*(c for s in everybody if s is not one for c in s.charges), _FREE])
+            rest_of = [s for s in everybody if s is not one]
+            after = one.promise([*(c for s in rest_of for c in s.charges), _FREE], [s.name for s in rest_of])
             rest = _by_part(min, rest, left_of(after, one.budget)) if fits(after, one.budget) else nothing
     except NotComposable as why:
         return replace(account, why=why)
@@ -440,7 +444,8 @@ def refusal(own: Standing, groups: Sequence[list[Standing]], new: Charges) -> Fu
             all_of_it = against_anybody([c for s in everybody for c in s.charges])
             _require_addable(everybody)
             for one in everybody:
-                after = one.promise([c for s in everybody if s is not one for c in s.charges])
+                rest = [s for s in everybody if s is not one]
+                after = one.promise([c for s in rest for c in s.charges], [s.name for s in rest])
                 if not fits(after, one.budget):
                     return over_shared(own.name, named, one.name, new.charge.guarantee, after, one.budget)
                 if one.cap is not None and (all_of_it is None or exact(all_of_it.epsilon) > one.cap):

@@ -22,6 +22,7 @@ from fugu.errors import BadLaw, BadNoise, NoiselessRelease, NotProvable, PriorNo
 from fugu.guarantee import Guarantee
 from fugu.guarantee.composition import called_exact
 from fugu.laws.discrete import Discrete
+from fugu.laws.family import Family, SetFamily
 from fugu.loss.channel import any_belief
 from fugu.mechanism.drawing import ColumnDraw, Drawing
 from fugu.mechanism.intake import Context, as_column, as_rows, clipped, is_scalar, require_one
@@ -262,17 +263,22 @@ class Mechanism(Shown):
                 "reference table, or pass public_prior=True if the fitted beliefs count as public knowledge"
             )
 
-    def require_noise(self) -> None:
-        """Raise `NoiselessRelease` where exact values would go out: without noise, or with noise that is mostly 0."""
+    def require_noise(self, cap: bool = True) -> None:
+        """Raise `NoiselessRelease` where exact values would go out: without noise, or with noise that is mostly 0.
+
+        `cap`: whether one can be asked for. It helps: with epsilon ln 3 against anybody no value is called exact
+        (`coarse`)."""
+        atoms = self.dimension == 1 and all(isinstance(item, Family | SetFamily) for item in self.certificate.laws)
+        instead = ", or ask for a cap of 1.09 (cap=1.09), which adds noise" if cap and atoms else ""
         if self.noise.silent:
             raise NoiselessRelease(
                 "the beliefs alone meet the budget, so the exact value would be published; if they are right that is "
-                "safe. Say so with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon"
+                f"safe. Say so with allow_no_noise=True (--allow-no-noise){instead}"
             )
         if self.certificate.exact:
             raise NoiselessRelease(
                 f"the noise that meets the budget is mostly 0: {called_exact(self.certificate.exact_chance)}. Say so "
-                "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon, or for a cap"
+                f"with allow_no_noise=True (--allow-no-noise){instead}"
             )
 
         chance = chance_after(self.certificate, self._drawing.processed) if one_by_one(self.post) else 0.0

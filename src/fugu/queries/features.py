@@ -379,6 +379,10 @@ def reference_range(
     if column not in reference.columns or not len(reference):
         raise UsageError(f"the reference has no numbers in column {column!r}, so its range is not known{give}")
     values = numbers(reading, reference, column)
+    if reading.fields[column].numeric and reference.exact(column).missing.all():
+        comma = "; one schema reads both tables: write both with commas, or both with points"
+        why = f' with decimal = ","{comma}' if reading.decimal == "," else give
+        raise UsageError(f"no cell of column {column!r} could be read as a number in the reference{why}")
     low, high = as_fraction(values.min()), as_fraction(values.max())
     if max(-low, high) > _EXACT:
         raise UsageError(f"column {column!r} of the reference holds numbers beyond 2^53, so its range is useless{give}")

@@ -484,7 +484,7 @@ class LawNoise:
                 "with allow_no_noise=True (--allow-no-noise), or ask for a smaller epsilon or delta"
             )
         for made in () if self.silent else self.mechanisms.values():
-            made.require_noise()
+            made.require_noise(cap=False)
 
     @property
     def certificates(self) -> dict[str, Certificate]:

@@ -232,6 +232,8 @@ def release_column(dispatch: Dispatch) -> Forecast:
         mechanism = made(question, scenario, options.budget(question.epsilon, question.delta, question.alpha))
         if not mechanism.noise.released:
             mechanism.release([])  # refused, and says why
+        if not question.allow_no_noise:
+            mechanism.require_noise()  # whatever the table holds, so a rehearsal is refused as well
         rows = RowsFor(question.rows, scenario.report.rows or 0, own=own)
         dry = DryRun.of(rows, (publish, question.unit))
         going = dispatch.outgoing(
@@ -278,9 +280,7 @@ def release_column(dispatch: Dispatch) -> Forecast:
 
 
 def _opened(dispatch: Dispatch, mechanism: Mechanism) -> OpenedColumn | OpenedFrame:
-    """The column of the private table; what is refused whatever it holds is refused before it is opened."""
-    if not dispatch.question.allow_no_noise:
-        mechanism.require_noise()
+    """The column of the private table."""
     with dispatch.listener.working("opening the private table"):
         if dispatch.frame is not None:
             opened: OpenedColumn | OpenedFrame = OpenedFrame.of(mechanism, dispatch.frame)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -60,6 +61,7 @@ UNSEEN = (
     '"check", for its owner\'s eyes only; fugu check says it in words'
 )
 """Said where nobody looked at the table, whatever was seen of it."""
+_FILES = ("reference", "table", "schema")
 DRAWS = 500_000
 """Draws of an attack whose result stands on a page."""
 UNNAMED = "a table that is not named yet"
@@ -86,7 +88,7 @@ class Dispatch:
     total: Guarantee | None = None
     """The budget of all requests, where it is stated."""
     read: ReleaseAccount | None = None
-    """Of a dry run, the account in a ledger that is named and knows the table: it is read, and nothing is charged."""
+    """Of a dry run, the account in a ledger that knows the table: it is read, and nothing is charged."""
     charged: dict[str, str] | None = None
     """Under which request and data it is charged, or would be; None without a ledger."""
     planned: Json = field(default_factory=dict)
@@ -158,7 +160,12 @@ class Dispatch:
 
     def seen(self, at: Callable[[], Check]) -> Json | None:
         """What is seen of the table, which is open already: before anything is charged."""
-        return None if self.delivery.no_check else seen_by(self.listener, at)
+        return None if self.delivery.no_check else seen_by(self.listener, at, self._asks_for)
+
+    def _asks_for(self, column: str) -> bool:
+        """Whether the question names a column, so that its owner wants to know how that was read."""
+        said = " ".join(str(text) for name, text in vars(self.question).items() if name not in _FILES)
+        return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", said) is not None
 
     def say_closing(self) -> None:
         """Say, before anything is charged, that nothing else can follow; in JSON it is the part "closes"."""
@@ -200,21 +207,26 @@ class Dispatch:
         self.tell(label_warnings(files.published, columns))
         written = {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
         wrote = Text(f"wrote {', '.join(map(str, files.all()))}")
-        unseen = () if going.check is None else (Text(UNSEEN.format(files.private.name)),)
+        unseen: tuple[Text, ...] = ()
+        if going.check is not None:
+            unseen = (Text(UNSEEN.format(files.private.name)),)
+            blocks = [replace(one, unseen=True) if isinstance(one, Usable) else one for one in blocks]
         return Publication({**written, **summary}, (*blocks, *unseen, wrote), files=files)
 
 
-def seen_by(listener: Listener, at: Callable[[], Check]) -> Json | None:
-    """Show what is seen of an open table to its owner, if one is there; else give it back, for the private part.
+def seen_by(listener: Listener, at: Callable[[], Check], asked: Callable[[str], bool] = bool) -> Json | None:
+    """Show what is seen of an open table to its owner, if one is there: of the columns that are `asked` for. Else give
+    all of it back, for the private part.
 
     Nothing that `at` finds, and no error that it makes, reaches an exit code or a file that is published: it may depend
     on any cell."""
     try:
         seen = at()
+        shown = replace(seen, rows=tuple(row for row in seen.rows if asked(row.column)) or seen.rows)
     except Exception as error:
         failed = f"the table could not be checked ({type(error).__name__})"
         return None if listener.look(failed) else {"marking": f"{OWNER}. {OUTSIDE}", "failed": failed}
-    return None if listener.look(seen) else seen.to_json()
+    return None if listener.look(shown) else seen.to_json()
 
 
 def page_after(
@@ -300,9 +312,11 @@ class DryRun:
 def _account(
     dry_run: bool, books: Booking, budget: Guarantee, total: Guarantee | None, data: str, *more: Any
 ) -> ReleaseAccount | None:
-    """The account that is charged; of a dry run the one that is read, where a ledger is named and knows the table."""
-    if dry_run and (books.ledger is None or books.no_ledger or standing(place_of(books.ledger), data) is None):
-        return None
+    """The account that is charged; of a dry run the one that is read, where the ledger knows the table."""
+    if dry_run:
+        place = own_ledger(make=False) if books.ledger is None else place_of(books.ledger)
+        if books.no_ledger or standing(place, data) is None:
+            return None
     return account_of(books, budget, total, data, *more)
 
 

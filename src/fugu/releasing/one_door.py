@@ -77,8 +77,8 @@ def release(
       given. `request`: a name for what is asked, by default a digest of it. `other_people`: data sets of the ledger
       whose people are others, by your word.
     - `dry_run`: True to see what would be released. The private table is not opened, nothing is charged or written,
-      and `table` and `out` may be left out. Statistics are then what a `ledger` that is given still allows, where it
-      knows the table.
+      and `table` and `out` may be left out. Statistics are then what the ledger still allows, where it knows the
+      table.
     - `signed_by`: who answers for the choices, which goes into the certificate and onto the page as a declaration.
     - `report`: a file for the page to sign before anything is drawn. `attack`: True to attack the mechanism first.
     - `check`: False to leave out what the owner sees of the table, which goes into the private part.

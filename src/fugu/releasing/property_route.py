@@ -26,7 +26,7 @@ from fugu.releasing import options
 from fugu.releasing.blocks import CAUTION, Block, Listing, Text, sentences
 from fugu.releasing.dispatch import CLOSES, Dispatch, DryRun
 from fugu.releasing.outcome import Forecast
-from fugu.utility.usable import RowsFor, Usable
+from fugu.utility.usable import NOISE, ROUGHLY, RowsFor, Usable
 
 
 def hidden_property(table: Table, hide: str) -> str:
@@ -150,9 +150,21 @@ def _told(known: PropertyQuestion, certificate: Certificate) -> Iterator[Block]:
         f"method: {certificate.method}, {called(certificate.method, certificate.noise.name)}; proved: epsilon "
         f"{proved['epsilon']:.10g}, delta {proved['delta']:.3g}"
     )
-    yield Usable.of(certificate)
+    usable = Usable.of(certificate)
+    yield usable
+    yield from sentences(less_noise(usable, certificate, len(known.statistics)))
     given = known.given or {}
     if taken := [name for name in known.bounds if name not in given]:
         yield Text(f"clipped to the range of the reference: {', '.join(taken)}; give --bounds to declare others")
     yield Text("assumptions: {}", formal="; ".join(certificate.assumptions))
     yield from sentences(certificate.warnings, CAUTION)
+
+
+def less_noise(usable: Usable, certificate: Certificate, statistics: int) -> tuple[str, ...]:
+    """What can lower the noise, where that would be of use; the first is measured by `fugu property --sweep`."""
+    if usable.grade not in (ROUGHLY, NOISE):
+        return ()
+    fewer = ["fewer statistics"] if statistics > 1 else []
+    delta = ["a --delta"] if certificate.budget.pure else []
+    ways = ["a smaller --tolerance (fugu property --sweep shows the errors)", *fewer, *delta, "a larger --epsilon"]
+    return (f"what can lower the noise: {', '.join(ways)}",)

@@ -38,7 +38,7 @@ from fugu.queries.table_belief import TableBelief
 from fugu.session.books import public_facts
 from fugu.utility.reading import FALSE_ALARM as FAR
 from fugu.utility.reading import Ends, beyond, plausible_count, plausible_sum
-from fugu.utility.usable import CHANCE, GRADES, NOISE, ROUGHLY, Figures, Lever, Usable, statistic
+from fugu.utility.usable import CHANCE, NOISE, ROUGHLY, Figures, Lever, Usable, statistic
 from fugu.visible import brief
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def _levers(
 ) -> Iterator[Lever]:
     """What would help the worst number, where every epsilon is charged in full: its noise is then known without a
     search, and the beliefs can only make it less."""
-    worst = max(figures, key=lambda each: (GRADES.index(each.grade), each.relative or 0.0), default=None)
+    worst = Usable(tuple(figures), "").worst
     if worst is None or worst.grade not in (ROUGHLY, NOISE) or certificate.spent != certificate.any_belief:
         return
     if worst.error is None:
@@ -309,9 +309,10 @@ def _levers(
         error = Laplace(1 / (rate * factor), grid=1).expected_error() * asked.unit(rows)
         return Lever(what, option, error, worst.error / error, price)
 
-    cap, spent = certificate.cap, certificate.spent
-    if cap is None or 2 * spent <= cap:
-        twice = f"--epsilon {float(2 * exact(certificate.budget.epsilon)):g}"
+    cap, spent, own = certificate.cap, certificate.spent, sum(each.most for each in questions)
+    budget = exact(certificate.budget.epsilon)  # which an --epsilon that takes all of it says as well
+    if (cap is None or spent + own <= cap) and (spent + own <= budget or own == budget):
+        twice = f"--epsilon {float(2 * own):g}"
         yield lever("twice the epsilon", twice, Fraction(2), worst.rows, "odds may change by the factor squared")
     if asked.by is not None and asked.facts.divided:
         alone = f"--query {shlex.quote(asked.query.removesuffix(f' by {asked.by}'))}"

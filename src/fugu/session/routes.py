@@ -173,7 +173,9 @@ def least_epsilon(
         elif at >= _MOST:
             raise NotProvable(
                 f"no epsilon up to {_MOST} has an expected error of at most {float(most):g}: at {_MOST} it is "
-                f"{found:.3g}. Noise that is 0 more often than not is for a release with allow_no_noise=True alone"
+                f"{found:.3g}. Give a larger error; a mean comes nearer with more rows for each number (fewer groups, "
+                "or none) and with a finer step. Noise that is 0 more often than not is for a release with "
+                "allow_no_noise=True alone"
             )
         else:
             low = at

@@ -63,6 +63,22 @@ class Figures:
             raise AttributeError(f"the figures of a {vars(self).get('kind')} have no {name!r}")
         return numbers[name]
 
+    @property
+    def missed(self) -> float:
+        """How bad it is within its grade, larger is worse: the share that the grade is decided by. Of a number that is
+        published once, of its value or its range (or of what chance alone moves it by, where that makes it usable);
+        of others noise beside the spread, or rows that are changed."""
+        numbers, grade = self.numbers, self.grade
+        if grade == EXACT:
+            return 0.0
+        if "relative" in numbers:
+            relative, chance = numbers["relative"], numbers.get("chance")
+            missed = math.inf if relative is None else relative
+            by_chance = chance is not None and grade == USABLE and missed > GOOD
+            return (self.size + abs(numbers.get("moved", 0.0))) / chance if by_chance else missed / GOOD
+        spread = numbers.get("spread", 1.0)
+        return self.size / spread if spread > 0 else math.inf
+
     def to_json(self) -> Json:
         """Plain data."""
         told = asdict(self)
@@ -342,6 +358,8 @@ class Usable(Shown):
     untried: tuple[str, ...] = ()
     ordinary: float | None = None
     why: str = ""
+    unseen: bool = False
+    """Nobody saw how the table was read, so that what is usable is so if its cells could be read."""
 
     if TYPE_CHECKING:
         of = staticmethod(reading.usable_of)
@@ -350,8 +368,8 @@ class Usable(Shown):
 
     @property
     def worst(self) -> Figures | None:
-        """The figures that the verdict is about: those of the worst grade."""
-        return max(self.figures, key=lambda each: GRADES.index(each.grade), default=None)
+        """The figures that the verdict is about: of the worst grade those that miss most."""
+        return max(self.figures, key=lambda each: (GRADES.index(each.grade), each.missed), default=None)
 
     @property
     def grade(self) -> str:
@@ -387,7 +405,10 @@ class Usable(Shown):
     def lines(self) -> Lines:
         """The verdict, every figure of a few groups or numbers as a label and a text, of many one line each, and what
         would help."""
-        listed, named = [("verdict", self.verdict)], len(self.figures) > 1
+        verdict = self.verdict
+        if self.unseen and self.grade not in (NOISE, UNKNOWN):
+            verdict = verdict.replace(": ", ", if the cells of the table could be read: ", 1)
+        listed, named = [("verdict", verdict)], len(self.figures) > 1
         if len(self.figures) <= _FEW:
             listed += [
                 (f"{each.name}: {label}" if named and each.name and each.name != label else label, text)
