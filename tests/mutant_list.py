@@ -147,6 +147,7 @@ LIST: list[list[str] | tuple[str, ...]] = [
     ("Grid.shifted", "second: the first of several moves", "max(self.delta(law, i * step) for law in laws)", "self.delta(laws[0], i * step)"),
     ("Grid.outputs", "second: one order of a pair", "max(sum(max(0, a - b) for a, b in each) for each in orders)", "sum(max(0, a - b) for a, b in orders[0])"),
     ("prove_composition", "second: a finer grid than the parts have", "(step / natural).denominator != 1 and step < natural", "False"),
+    ("fugu_verify/composition.py:_words", "second: numbers out of range", "e < 0 or not 0 <= d <= 1", "False"),
     ("prove_composition", "second: a part that stands twice", "len(dict(listed)) < len(listed)", "False"),
     ("fugu_verify/composition.py:_decided", "second: any delta will do", "epsilon <= budget.epsilon and delta <= budget.delta", "epsilon <= budget.epsilon"),
     [COMPOSED],

@@ -110,6 +110,8 @@ def test_influence_takes_it():
         ('["well", "ill"]', '["well", "well"]', "different texts"),
         ("[0.8, 0.2]", "[0.8, 0.3]", "must sum to 1"),
         ("[0.8, 0.2]", '["x", 0.2]', "not a number"),
+        ("[0.8, 0.2]", '["1e400", 0.2]', "beyond the range"),
+        ("length = 6", "length = 1000000000000000", "from 1 to 1,000,000"),
         ('"stationary"', '"sometimes"', "'stationary', 'any' or a law"),
         ('"stationary"', "3", "a list of rows"),
         ('start = "stationary"', "", "a table of states, transition, start"),

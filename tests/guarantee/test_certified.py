@@ -113,6 +113,26 @@ def test_forgeries_are_refused_by_both(forged):
     assert not first(made) and not second(made)
 
 
+@pytest.mark.parametrize(
+    ("parts", "epsilon"),
+    [
+        (["bound -4 0", "bound 5 0"], "1"),  # one that is negative takes away from another
+        (["bound 5 0", "laplace -160 640"], "1"),
+        (["laplace -1 5"], "1/10"),
+        (["bound 1 -1", "bound 1 1/2"], "2"),
+        (["bound 1 2"], "2"),
+        (["laplace 1 1 100"], "1"),
+        (["cauchy 1 1"], "1"),
+    ],
+)
+def test_sums_of_what_is_out_of_range_are_refused_by_both(parts, epsilon):
+    made = certify(compose([Pure(0.1)] * 3))
+    listed = [{"pair": text, "count": 1} for text in parts]
+    false = again(made, parts=listed, budget={"kind": "Pure", "epsilon": epsilon})
+    assert first(made) and second(made) and not first(false) and not second(false)
+    assert not second(again(made, neighbours="nothing"))
+
+
 def test_the_same_parts_sealed_again_hold():
     assert first(again(SEVERAL)) and second(again(SEVERAL))
 

@@ -182,18 +182,22 @@ def chain_by_hand(told: str, length: int | None) -> MarkovChain:
     named = isinstance(states, list) and all(isinstance(x, str | int | float) and x is not True for x in states)
     if not named or len({*states}) < len(states) or len({isinstance(x, str) for x in states}) != 1:
         raise UsageError("states of [sequence.chain] must be a list of different texts, or of different numbers")
+    if length is not None and not 0 < length <= _FARTHEST:
+        raise UsageError(f"the length of the chain that is stated goes from 1 to {_FARTHEST:,} entries, got {length}")
     tables = [rows, *([] if isinstance(start, str) else [[start]])]
     if not all(isinstance(table, list) and all(isinstance(row, list) for row in table) for table in tables):
         raise UsageError("[sequence.chain]: transition is a list of rows, and start a list, 'any' or 'stationary'")
     try:
         numbers = [[[float(read_number(x)) for x in row] for row in table] for table in tables]
         begins = cast(Start, start if isinstance(start, str) else numbers[1][0])
-        return MarkovChain(numbers[0], length or 2, begins, states)
+        return MarkovChain(numbers[0], 2 if length is None else length, begins, states)
+    except OverflowError:
+        raise UsageError("[sequence.chain]: a number is beyond the range of doubles") from None
     except FuguError as error:
         raise UsageError(f"[sequence.chain]: {error}") from None
 
 
-_STATED = ("states", "transition", "start")
+_STATED, _FARTHEST = ("states", "transition", "start"), 1_000_000
 
 
 def chain_again(reference: str, recipe: Mapping[str, Any]) -> Chain:

@@ -27,6 +27,11 @@ _NODES = 4096
 """Of the losses of two laws of outputs, on each side of 0."""
 _FAR = 30_000
 _HUGE = 10**6
+_KINDS = ("bound", "outputs", "laplace", "gaussian", "renyi")
+_NEIGHBOURS = (
+    "one record replaced by any other with the same public parts",
+    "one entry replaced by any other value",
+)
 
 
 @dataclass(frozen=True)
@@ -142,8 +147,6 @@ class Grid:
     def bound(self, words: Sequence[str]) -> Losses:
         """(epsilon, delta), in both orders: +-epsilon in the ratio e^epsilon : 1, and delta at infinity."""
         e, d = map(number, words)
-        if e < 0 or not 0 <= d <= 1:
-            raise BadCertificate("an epsilon or a delta of the composition is out of range")
         if not e or e > _HUGE:
             return self.tails(Fraction(1), Fraction(0), [Fraction(1), d if not e else Fraction(1)])
         return self.tails(2 * e, -e, [Fraction(1), d + (1 - d) / (1 + self.exp(-e)[0]), d])
@@ -151,8 +154,6 @@ class Grid:
     def shifted(self, one: Callable[[Fraction, int], Losses], words: Sequence[str]) -> Losses:
         """Lattice noise, moved by any of some vectors: coordinates add, and of vectors the worst at every point."""
         size, listed = number(words[0]), [[abs(int(x)) for x in v.split(",")] for v in words[1].split(";")]
-        if size <= 0 or len(words) > 2:
-            raise BadCertificate("the noise of the composition has no size")
         still = self.bound(("0", "0"))
         laws = [
             self.together([(one(size, by) if by else still, n) for by, n in Counter(v).items()], None) for v in listed
@@ -212,7 +213,7 @@ class Grid:
 
     def read(self, text: str) -> Losses:
         """The law of a part."""
-        kind, *words = text.split(" ")
+        kind, words = _words(text)
         if kind == "renyi":
             raise NotSummed("a Rényi guarantee is not turned into a law of losses here; fugu verify does it")
         if kind in ("laplace", "gaussian"):
@@ -226,6 +227,8 @@ def prove_composition(content: Part) -> Second:
     listed = [(str(found["pair"]), whole(found["count"])) for found in parts]
     if not listed or budget.orders or any(not 0 < n <= 10**9 for _, n in listed) or len(dict(listed)) < len(listed):
         raise BadCertificate("the parts of the composition cannot be read")
+    if content["neighbours"] not in _NEIGHBOURS or not 0 <= budget.delta < 1:
+        raise BadCertificate("the composition is of no promise that there is")
     sums = _sums(listed)
     if content["law"] is None:
         return _decided(budget, *sums)
@@ -248,7 +251,7 @@ def _sums(listed: Sequence[tuple[str, int]]) -> tuple[Fraction, Fraction]:
     """What epsilons and deltas add up to; more than anything where a part has no epsilon."""
     epsilon, kept = Fraction(0), Fraction(1)
     for text, n in listed:
-        kind, *words = text.split(" ")
+        kind, words = _words(text)
         e, d = Fraction(2 * _HUGE), Fraction(0)
         if kind == "bound":
             e, d = map(number, words)
@@ -258,6 +261,20 @@ def _sums(listed: Sequence[tuple[str, int]]) -> tuple[Fraction, Fraction]:
             e = max(sum(abs(int(x)) for x in v.split(",")) for v in words[1].split(";")) / number(words[0])
         epsilon, kept = epsilon + n * e, kept * ((1 - d) ** n if n <= _FAR else max(Fraction(0), 1 - n * d))
     return epsilon, 1 - kept
+
+
+def _words(text: str) -> tuple[str, list[str]]:
+    """A part: its kind and its two words, whose numbers are in range, whatever they are summed for."""
+    kind, *words = text.split(" ")
+    if kind not in _KINDS or (kind != "renyi" and len(words) != 2):
+        raise BadCertificate("a part of the composition is of no kind that there is")
+    if kind == "bound":
+        e, d = map(number, words)
+        if e < 0 or not 0 <= d <= 1:
+            raise BadCertificate("an epsilon or a delta of the composition is out of range")
+    elif kind in ("laplace", "gaussian") and number(words[0]) <= 0:
+        raise BadCertificate("the noise of the composition has no size")
+    return kind, words
 
 
 def _outputs(words: Sequence[str]) -> list[tuple[Fraction, Fraction]]:
