@@ -36,6 +36,7 @@ _ALONE = (
     "are, with random numbers of its own"
 )
 _NOTHING = "it promises nothing against anybody, and promises about beliefs do not add up"
+_SAME = "all are releases of the same data, and {} means the same in each of them; this is their publisher's word"
 _FIXED = "which parts there are was fixed beforehand: none was chosen by what an earlier release showed"
 
 
@@ -155,7 +156,8 @@ class CompositionCertificate(OnePromise):
             theorem="the law of all losses, in whole numbers; Zhu, Dong and Wang 2022",
             proof="docs/proofs/loss-laws.md", noise={"words": f"{many:,} releases together: {each}"},
             figures={name: self["budget"][name] for name in ("epsilon", "delta") if name in self["budget"]},
-            worst_pair=self["neighbours"], assumptions=(_ALONE.format(unit), _FIXED), about={"query": "all of them"},
+            worst_pair=self["neighbours"], about={"query": "all of them"},
+            assumptions=(_ALONE.format(unit), _SAME.format(unit), _FIXED),
         )  # fmt: skip
 
 
