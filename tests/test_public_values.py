@@ -113,6 +113,7 @@ EXAMPLES = {
     "Answer": answered,
     "SessionAnswer": session_answer,
     "Charge": lambda: fugu.Charge.per_entry(0.1),
+    "CompositionCertificate": lambda: fugu.certify(fugu.compose([fugu.Pure(0.1)] * 3)),
     "PerEntryDP": lambda: fugu.PerEntryDP(sorted, epsilon=0.5),
     "PerEntryRelease": lambda: fugu.PerEntryDP(sorted, epsilon=0.5).release([2, 1] * 500),
     "SequenceAnswer": lambda: Histogram(States(tuple(range(300)))).mechanism(1).release([[1, 2] * 50]),

@@ -96,7 +96,7 @@ def own(tmp_path, cells, name="t.csv"):
         ("004-table3", [5] * 60, "s=y", UsageError, "does not vary"),
         ("004-table3", [i % 2 for i in range(60)], "s=y", UsageError, "does not vary"),
         ("003-table4", [5] * 60, "s", UsageError, "has one value only"),
-        ("000-table1", ["", *range(50)], "s", MissingValues, "'v' has 1 missing values; leave those rows out"),
+        ("000-table1", ["", *range(50)], "s", MissingValues, "'v' has 1 missing value; leave those rows out"),
     ],
 )
 def test_tables_that_nothing_can_be_computed_from_are_refused_in_words(tmp_path, name, cells, protect, error, why):

@@ -54,6 +54,7 @@ DOORS = {
     "checking/check.py:check": "test_check_doors.py",
     "data/sequences.py:open_timed": SEQUENCES,
     "queries/entries.py:_images": SEQUENCES,
+    "queries/entries.py:read": SEQUENCES,
     "training/inputs.py:read": TRAINING,
     "training/inputs.py:_opened": "test_transformer_doors.py",
     "cli/train_reading.py:rows": TRAINING,

@@ -49,7 +49,8 @@ def hostile_record(cell):
 
 def features_of(table):
     """Every feature of every row, and all that is public about the questions."""
-    private, belief = open_session(*public_facts(REFERENCE, "s", SCHEMA, None), table)
+    opened = open_session(*public_facts(REFERENCE, "s", SCHEMA, None), table)
+    private, belief = opened.private, opened.belief
     columns, public = [], [belief.fingerprint, len(private)]
     for text, options in ASKED:
         asked = StatisticQuestion.parse(text)

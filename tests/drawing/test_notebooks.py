@@ -60,6 +60,7 @@ def every(tmp_path_factory):
         "scenario": scenario,
         "comparison": fugu.compare(scenario, fugu.Pure(0.5)),
         "mechanism": mechanism,
+        "composition": fugu.certify(fugu.compose([fugu.Pure(0.1)] * 3)),
         "certificate": mechanism.certificate,
         "release": fugu.release_column(mechanism, PRIVATE),
         "answer": fugu.answer(PRIVATE, "histogram(g)", "s", fugu.Pure(1), reference=REFERENCE),

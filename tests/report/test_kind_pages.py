@@ -27,7 +27,7 @@ STATES = States(["a", "b", "c"])
 
 
 def test_every_kind_that_can_be_verified_has_a_page():
-    assert {kind for place in SCHEMAS.values() for kind in later(place).KINDS} <= set(PAGES)
+    assert {kind for place in SCHEMAS.values() for kind in later(place).KINDS} - {"composition"} <= set(PAGES)
 
 
 def test_the_word_of_others_is_called_that():

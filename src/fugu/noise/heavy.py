@@ -225,8 +225,8 @@ def whole(square: Fraction, m: int, precision: int) -> arb:
     sum 1 / (u + k^2) = pi coth(pi sqrt u) / sqrt u, and each derivative by u lowers the power by one: sum (u + k^2)^-m
     is (-1)^(m - 1) times the coefficient of t^(m - 1) of that at u + t.
 
-    >>> float(whole(Fraction(1), 1, 64).mid()), float(whole(Fraction(4), 2, 64).mid())
-    (3.153348094937162, 3.1422187345...)
+    >>> round(float(whole(Fraction(1), 1, 64).mid()), 12), round(float(whole(Fraction(4), 2, 64).mid()), 12)
+    (3.153348094937, 3.141889916721)
     """
     with balls.precision(precision + 64):
         cap, ctx.cap = ctx.cap, m

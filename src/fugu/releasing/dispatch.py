@@ -207,10 +207,7 @@ class Dispatch:
         self.tell(label_warnings(files.published, columns))
         written = {"dry_run": False, "files": files.to_json(), "ledger": None if account is None else account.told()}
         wrote = Text(f"wrote {', '.join(map(str, files.all()))}")
-        unseen: tuple[Text, ...] = ()
-        if going.check is not None:
-            unseen = (Text(UNSEEN.format(files.private.name)),)
-            blocks = [replace(one, unseen=True) if isinstance(one, Usable) else one for one in blocks]
+        unseen = () if going.check is None else (Text(UNSEEN.format(files.private.name)),)
         return Publication({**written, **summary}, (*blocks, *unseen, wrote), files=files)
 
 

@@ -358,8 +358,6 @@ class Usable(Shown):
     untried: tuple[str, ...] = ()
     ordinary: float | None = None
     why: str = ""
-    unseen: bool = False
-    """Nobody saw how the table was read, so that what is usable is so if its cells could be read."""
 
     if TYPE_CHECKING:
         of = staticmethod(reading.usable_of)
@@ -405,10 +403,7 @@ class Usable(Shown):
     def lines(self) -> Lines:
         """The verdict, every figure of a few groups or numbers as a label and a text, of many one line each, and what
         would help."""
-        verdict = self.verdict
-        if self.unseen and self.grade not in (NOISE, UNKNOWN):
-            verdict = verdict.replace(": ", ", if the cells of the table could be read: ", 1)
-        listed, named = [("verdict", verdict)], len(self.figures) > 1
+        listed, named = [("verdict", self.verdict)], len(self.figures) > 1
         if len(self.figures) <= _FEW:
             listed += [
                 (f"{each.name}: {label}" if named and each.name and each.name != label else label, text)
